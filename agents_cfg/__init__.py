@@ -1,0 +1,1 @@
+"""What each agent is: settings and prompt texts, as data."""

@@ -1,0 +1,80 @@
+"""The records that every part of kernelguild uses, in one home."""
+
+from .base import CONTENT_ID_HEX_DIGITS, ContentId, Digest, Record, StoredRecord, canonical_json, content_id
+from .candidate import MAX_SOURCE_CHARS, Candidate, Language
+from .device import Device
+from .evaluation import (
+    NOT_ABOUT_THE_CANDIDATE,
+    Artifact,
+    CompileReport,
+    Evaluation,
+    Finding,
+    Isolation,
+    MeasuredTiming,
+    OutputError,
+    ShapeResult,
+    ShapeTiming,
+    Status,
+    Tier,
+    Timing,
+    UnavailableTiming,
+    Verdict,
+    evaluation_key,
+)
+from .event import (
+    BestConfirmed,
+    Event,
+    EventBody,
+    LeaseClosed,
+    LeaseOpened,
+    ProposalsSubmitted,
+    RoundAborted,
+    RoundJudged,
+    RoundStarted,
+    SearchEnded,
+    SearchResumed,
+    SearchStarted,
+)
+from .search import (
+    AgentSlots,
+    Edge,
+    Lease,
+    LeaseStatus,
+    Node,
+    Proposal,
+    PuctSettings,
+    Search,
+    SearchStatus,
+    Session,
+)
+from .strategies import DIRECTION_OF, STRATEGIES
+from .task import (
+    DTYPE_BYTES,
+    Constraints,
+    Distribution,
+    FunctionReference,
+    InputSpec,
+    KernelBenchReference,
+    Parameter,
+    Reference,
+    StrategyParameters,
+    SymbolDomain,
+    Task,
+    Template,
+    TensorSpec,
+    Tolerance,
+)
+from .view import BestView, NodeView, PendingView, SearchView
+
+__all__ = [
+    "CONTENT_ID_HEX_DIGITS", "DIRECTION_OF", "DTYPE_BYTES", "MAX_SOURCE_CHARS", "NOT_ABOUT_THE_CANDIDATE",
+    "STRATEGIES", "AgentSlots", "Artifact", "BestConfirmed", "BestView", "Candidate", "CompileReport",
+    "Constraints", "ContentId", "Device", "Digest", "Distribution", "Edge", "Evaluation", "Event", "EventBody",
+    "Finding", "FunctionReference", "InputSpec", "Isolation", "KernelBenchReference", "Language", "Lease",
+    "LeaseClosed", "LeaseOpened", "LeaseStatus", "MeasuredTiming", "Node", "NodeView", "OutputError",
+    "Parameter", "PendingView", "Proposal", "ProposalsSubmitted", "PuctSettings", "Record", "Reference",
+    "RoundAborted", "RoundJudged", "RoundStarted", "Search", "SearchEnded", "SearchResumed", "SearchStarted",
+    "SearchStatus", "SearchView", "Session", "ShapeResult", "ShapeTiming", "Status", "StoredRecord",
+    "StrategyParameters", "SymbolDomain", "Task", "Template", "TensorSpec", "Tier", "Timing", "Tolerance",
+    "UnavailableTiming", "Verdict", "canonical_json", "content_id", "evaluation_key",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""What an MCP client can read: it renders, it stores nothing."""
