@@ -1,0 +1,150 @@
+"""The one loader of every YAML file: what is wrong is named by file, line, key and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from .errors import ConfigError, NotFoundError
+
+MAX_YAML_BYTES = 1 << 20
+MAX_ALIASES = 100
+
+Model = TypeVar("Model", bound=BaseModel)
+Path_ = tuple[int | str, ...]
+
+
+def load_yaml(path: Path, model: type[Model]) -> Model:
+    """Read one YAML file into a record.
+
+    Raises:
+        NotFoundError: there is no such file.
+        ConfigError: it is too large, not UTF-8, no YAML, or does not fit the record.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > MAX_YAML_BYTES:
+        raise ConfigError(f"{path}: {len(data)} bytes; a YAML file may have {MAX_YAML_BYTES}")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    return load_yaml_text(text, str(path), model)
+
+
+def load_yaml_text(text: str, name: str, model: type[Model]) -> Model:
+    """Read YAML text into a record; `name` stands in messages where a path would.
+
+    Raises:
+        ConfigError: it is no YAML, or does not fit the record.
+    """
+    if text.count("*") > MAX_ALIASES and _alias_count(text) > MAX_ALIASES:
+        raise ConfigError(f"{name}: more than {MAX_ALIASES} YAML aliases")
+    try:
+        tree = YAML(typ="rt", pure=True).load(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"{name}:{line}: not valid YAML: {error.problem or error.context}") from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{name}:1: not valid YAML: {str(error).splitlines()[0]}") from None
+    if not isinstance(tree, CommentedMap):
+        raise ConfigError(f"{name}:1: a mapping is needed (allowed keys: {_allowed(model)})")
+    try:
+        return model.model_validate(_plain(tree))
+    except ValidationError as error:
+        raise ConfigError("\n".join(_explain(detail, tree, name, model) for detail in error.errors()[:10])) from None
+
+
+def line_of(tree: object, location: Path_) -> int:
+    """The 1-based line of the deepest part of `location` that exists in the parsed file."""
+    line, node = 0, tree
+    for part in location:
+        try:
+            if isinstance(node, CommentedMap) and part in node:
+                line = node.lc.key(part)[0]
+            elif isinstance(node, CommentedSeq) and isinstance(part, int) and part < len(node):
+                line = node.lc.item(part)[0]
+            else:
+                continue
+        except (KeyError, AttributeError, TypeError):
+            break
+        node = node[part]
+    return line + 1
+
+
+def _alias_count(text: str) -> int:
+    return sum(1 for word in text.split() if word.startswith("*"))
+
+
+def _plain(node: object) -> Any:
+    """Builtin containers and scalars, so that validators see what JSON would give them."""
+    if isinstance(node, CommentedMap):
+        return {_plain(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, CommentedSeq):
+        return [_plain(value) for value in node]
+    if isinstance(node, bool) or node is None:
+        return node
+    for kind in (int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return str(node)
+
+
+def _explain(detail: ErrorDetails, tree: CommentedMap, name: str, model: type[BaseModel]) -> str:
+    location = detail["loc"]
+    key = ".".join(str(part) for part in location) or "(whole file)"
+    where = f"{name}:{line_of(tree, location)}: {key}:"
+    if detail["type"] == "extra_forbidden":
+        allowed = _keys_at(model, location[:-1])
+        near = difflib.get_close_matches(str(location[-1]), allowed, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"{where} unknown key{hint} (allowed: {', '.join(allowed) or 'none here'})"
+    if detail["type"] == "missing":
+        return f"{where} missing key (allowed here: {', '.join(_keys_at(model, location[:-1]))})"
+    shown = repr(detail["input"])
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return f"{where} {detail['msg'].removeprefix('Value error, ')}, got {shown}"
+
+
+def _allowed(model: type[BaseModel]) -> str:
+    return ", ".join(_keys_at(model, ()))
+
+
+def _keys_at(model: type[BaseModel], location: Path_) -> list[str]:
+    """The keys that the record's JSON schema allows at `location`."""
+    root = model.model_json_schema()
+    node = root
+    for part in location:
+        node = _follow(root, node, part)
+    return list(_inline(root, node).get("properties", {}))
+
+
+def _inline(root: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in node:
+        node = root["$defs"][node["$ref"].rsplit("/", 1)[-1]]
+    for choice in ("anyOf", "oneOf"):
+        for option in node.get(choice, ()):
+            inlined = _inline(root, option)
+            if inlined.get("properties") or inlined.get("items") or inlined.get("additionalProperties"):
+                return inlined
+    return node
+
+
+def _follow(root: dict[str, Any], node: dict[str, Any], part: int | str) -> dict[str, Any]:
+    node = _inline(root, node)
+    if isinstance(part, int):
+        return dict(node.get("items", {}))
+    inner = node.get("properties", {}).get(part) or node.get("additionalProperties")
+    # A part that names a union's branch rather than a key stays where it is.
+    return dict(inner) if isinstance(inner, dict) else node
