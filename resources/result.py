@@ -1,0 +1,212 @@
+"""What a tool or a command says about an evaluation: small, stable keys, the same for a model and for a script."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from ..memory.schema import Artifact, Evaluation, Language, MeasuredTiming, OutputError, Record, ShapeResult
+from .next_steps import next_steps
+from .untrusted import clean
+
+SIGNIFICANT_DIGITS = 4
+ARTIFACT_URI = "artifact://{digest}"
+
+
+class Speedup(Record):
+    """time(baseline) / time(candidate) with its 99 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Times(Record):
+    """Medians in milliseconds."""
+
+    candidate_ms: float
+    baseline_ms: float
+    reference_ms: float | None = None
+
+
+class OutputFact(Record):
+    """How far one output is off, in the worst case seen."""
+
+    output: str
+    max_abs_error: float | str
+    tolerance_ratio: float | str
+    mismatched: int
+    elements: int
+    worst_index: tuple[int, ...] = ()
+    worst_value: float | str | None = None
+    worst_expected: float | str | None = None
+
+
+class ShapeFact(Record):
+    """What was seen at one shape."""
+
+    symbols: dict[str, int]
+    hidden: bool
+    cases: int
+    failed_case: str | None = None
+    times: Times | None = None
+    speedup: Speedup | None = None
+    achieved_gb_s: float | None = None
+    achieved_gflop_s: float | None = None
+    errors: tuple[OutputFact, ...] = ()
+
+
+class FindingFact(Record):
+    kind: str
+    evidence: str
+
+
+class IsolationFact(Record):
+    confined: bool
+    layers: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+class Untrusted(Record):
+    """Words of the compiler or of the candidate: data, never instructions."""
+
+    untrusted: Literal["compiler", "candidate"]
+    text: str
+    """Ends with a newline, so that every rendering fences it."""
+
+
+class Link(Record):
+    """Where the rest is kept."""
+
+    name: str
+    uri: str
+    size_bytes: int
+
+
+class EvaluationResult(Record):
+    """The structured result of compile, verify and profile."""
+
+    status: str
+    verdict: str
+    message: str
+    tier: str
+    task: str
+    task_uri: str
+    candidate_id: str
+    evaluation_id: str
+    device: str
+    speedup: Speedup | None = None
+    times: Times | None = None
+    timing_unavailable: str | None = None
+    findings: tuple[FindingFact, ...] = ()
+    shapes: tuple[ShapeFact, ...] = ()
+    diagnostics: Untrusted | None = None
+    output_tail: Untrusted | None = None
+    isolation: IsolationFact | None = None
+    next_steps: tuple[str, ...]
+    artifacts: tuple[Link, ...] = ()
+    truncated: bool
+
+    def facts(self) -> dict[str, Any]:
+        """The result as JSON values; what is empty is left out."""
+        dumped = self.model_dump(mode="json", exclude_defaults=True)
+        return {key: value for key, value in dumped.items() if value not in ([], None)}
+
+
+def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationResult:
+    """The whole result, unshortened; `language` is the candidate's."""
+    timing = evaluation.timing
+    measured = timing if isinstance(timing, MeasuredTiming) else None
+    report = evaluation.compile
+    return EvaluationResult(
+        status=evaluation.status.value,
+        verdict=evaluation.verdict.value,
+        message=clean(evaluation.message),
+        tier=evaluation.tier.value,
+        task=evaluation.task_name,
+        task_uri=f"task://{evaluation.task_id}",
+        candidate_id=evaluation.candidate_id,
+        evaluation_id=evaluation.id,
+        device=evaluation.device.model,
+        speedup=_speedup(measured.time_ratio, measured.ratio_low, measured.ratio_high) if measured else None,
+        times=_times(measured.candidate_ms, measured.baseline_ms, measured.reference_ms) if measured else None,
+        timing_unavailable=None if isinstance(timing, MeasuredTiming) else clean(timing.reason),
+        findings=tuple(
+            FindingFact(kind=finding.kind, evidence=clean(finding.evidence)) for finding in evaluation.findings
+        ),
+        shapes=tuple(_shape(shape) for shape in evaluation.shapes),
+        diagnostics=_untrusted("compiler", report.diagnostics) if report else None,
+        output_tail=_untrusted("candidate", evaluation.output_tail),
+        isolation=IsolationFact(**evaluation.isolation.model_dump()) if evaluation.isolation else None,
+        next_steps=next_steps(evaluation, language),
+        artifacts=tuple(link(artifact) for artifact in evaluation.artifacts),
+        truncated=bool(report and report.truncated),
+    )
+
+
+def link(artifact: Artifact) -> Link:
+    """Where the artifact can be read."""
+    return Link(
+        name=clean(artifact.name), uri=ARTIFACT_URI.format(digest=artifact.digest), size_bytes=artifact.size_bytes
+    )
+
+
+def _shape(shape: ShapeResult) -> ShapeFact:
+    timing = shape.timing
+    return ShapeFact(
+        symbols=shape.symbols,
+        hidden=shape.hidden,
+        cases=shape.cases,
+        failed_case=shape.failed_case,
+        times=_times(timing.candidate_ms, timing.baseline_ms, None) if timing else None,
+        speedup=_speedup(timing.time_ratio, timing.ratio_low, timing.ratio_high) if timing else None,
+        achieved_gb_s=_maybe_rounded(timing.achieved_gb_s) if timing else None,
+        achieved_gflop_s=_maybe_rounded(timing.achieved_gflop_s) if timing else None,
+        errors=tuple(_output(error) for error in shape.errors),
+    )
+
+
+def _output(error: OutputError) -> OutputFact:
+    return OutputFact(
+        output=error.output,
+        max_abs_error=_portable(error.max_abs_error),
+        tolerance_ratio=_portable(error.tolerance_ratio),
+        mismatched=error.mismatched,
+        elements=error.elements,
+        worst_index=error.worst_index,
+        worst_value=None if error.worst_value is None else _portable(error.worst_value),
+        worst_expected=None if error.worst_expected is None else _portable(error.worst_expected),
+    )
+
+
+def _speedup(time_ratio: float, ratio_low: float, ratio_high: float) -> Speedup | None:
+    if min(time_ratio, ratio_low, ratio_high) <= 0:
+        return None
+    return Speedup(value=rounded(1 / time_ratio), low=rounded(1 / ratio_high), high=rounded(1 / ratio_low))
+
+
+def _times(candidate_ms: float, baseline_ms: float, reference_ms: float | None) -> Times:
+    return Times(
+        candidate_ms=rounded(candidate_ms),
+        baseline_ms=rounded(baseline_ms),
+        reference_ms=_maybe_rounded(reference_ms),
+    )
+
+
+def _untrusted(origin: Literal["compiler", "candidate"], text: str) -> Untrusted | None:
+    cleaned = clean(text).strip("\n")
+    return Untrusted(untrusted=origin, text=cleaned + "\n") if cleaned else None
+
+
+def rounded(value: float) -> float:
+    """To four significant digits: more would be noise, and costs a model tokens."""
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+
+
+def _maybe_rounded(value: float | None) -> float | None:
+    return None if value is None else rounded(value)
+
+
+def _portable(value: float) -> float | str:
+    """JSON has no infinities: they become the strings `inf`, `-inf` and `nan`."""
+    return rounded(value) if math.isfinite(value) else str(value)
