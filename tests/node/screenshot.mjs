@@ -11,7 +11,7 @@ const ARCHIVES = join(dirname(fileURLToPath(import.meta.resolve("@sparticuz/chro
 const UNPACKED = join(import.meta.dirname, "node_modules", ".cache", "chromium");
 // The package's own file names folders of another machine.
 const FONTS = `<?xml version="1.0"?>
-<fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="relative">cache</cachedir></fontconfig>
+<fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>
 `;
 
 // Staged and renamed, so that two test runs at once never see half a browser.
