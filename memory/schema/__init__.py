@@ -35,6 +35,7 @@ from .event import (
     SearchResumed,
     SearchStarted,
 )
+from .job import Job, JobStatus, ProcessIdentity
 from .search import (
     AgentSlots,
     Edge,
@@ -70,9 +71,9 @@ __all__ = [
     "CONTENT_ID_HEX_DIGITS", "DIRECTION_OF", "DTYPE_BYTES", "MAX_SOURCE_CHARS", "NOT_ABOUT_THE_CANDIDATE",
     "STRATEGIES", "AgentSlots", "Artifact", "BestConfirmed", "BestView", "Candidate", "CompileReport",
     "Constraints", "ContentId", "Device", "Digest", "Distribution", "Edge", "Evaluation", "Event", "EventBody",
-    "Finding", "FunctionReference", "InputSpec", "Isolation", "KernelBenchReference", "Language", "Lease",
-    "LeaseClosed", "LeaseOpened", "LeaseStatus", "MeasuredTiming", "Node", "NodeView", "OutputError",
-    "Parameter", "PendingView", "Proposal", "ProposalsSubmitted", "PuctSettings", "Record", "Reference",
+    "Finding", "FunctionReference", "InputSpec", "Isolation", "Job", "JobStatus", "KernelBenchReference", "Language",
+    "Lease", "LeaseClosed", "LeaseOpened", "LeaseStatus", "MeasuredTiming", "Node", "NodeView", "OutputError",
+    "Parameter", "PendingView", "ProcessIdentity", "Proposal", "ProposalsSubmitted", "PuctSettings", "Record", "Reference",
     "RoundAborted", "RoundJudged", "RoundStarted", "Search", "SearchEnded", "SearchResumed", "SearchStarted",
     "SearchStatus", "SearchView", "Session", "ShapeResult", "ShapeTiming", "Status", "StoredRecord",
     "StrategyParameters", "SymbolDomain", "Task", "Template", "TensorSpec", "Tier", "Timing", "Tolerance",
