@@ -1,0 +1,171 @@
+"""Where programs run: scratch folders, zygotes, and workers with exactly the access that each needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ...memory.schema import Constraints, Language
+from .arena import Arena
+from .failure import died, timed_out
+from .languages import LANGUAGES
+from .sandbox import Access, Limits
+from .worker import Worker, WorkerEnded, WorkerTimeout, Zygote
+from .worker_spec import Kind, WorkerSpec
+
+SYSTEM_PATHS = (
+    "/usr", "/lib", "/lib64", "/bin", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+    "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
+)  # fmt: skip
+WRITABLE_DEVICES = ("/dev/null",)
+OUTPUT_LIMIT_BYTES = 64 << 20
+PROCESS_LIMIT = 64
+COMPILER_MEMORY_BYTES = 4 << 30
+
+
+@dataclass(frozen=True)
+class Program:
+    """A candidate, a seed or a reference that is ready to run."""
+
+    language: Language
+    target: Path
+    """The library or the Python file; readable and not writable for the worker."""
+    entry: str
+    scratch: Path
+    """The workers' own folder."""
+    constraints: Constraints
+    init_inputs: tuple[Any, ...] = ()
+    construction_seed: int = 0
+
+
+class Bench:
+    """All that a judge process keeps between evaluations: zygotes and a folder of its own."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kernelguild-"))
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}
+        self._zygotes = {traits.preload: Zygote(traits.preload, environment) for traits in LANGUAGES.values()}
+
+    def start(self, program: Program, arena: Arena, *, cpu: int | None = None) -> Worker:
+        """A worker with the program loaded.
+
+        Raises:
+            CandidateFailure: it could not be loaded.
+        """
+        traits = LANGUAGES[program.language]
+        spec = WorkerSpec(
+            kind=program.language.value,
+            scratch=str(program.scratch),
+            access=self._access(program.scratch, program.target.parent),
+            limits=_limits(program.constraints.memory_bytes, program.constraints.setup_timeout_s),
+            target=str(program.target),
+            entry=program.entry,
+            threads=program.constraints.threads,
+            cpu=cpu,
+            shared_bytes=arena.size_bytes,
+            construction_seed=program.construction_seed,
+            init_inputs=json.dumps(program.init_inputs),
+        )
+        worker = self._zygotes[traits.preload].spawn(spec, arena.descriptor)
+        try:
+            self.ready(worker, "loading the candidate", program.constraints.setup_timeout_s)
+        except BaseException:
+            worker.close()
+            raise
+        return worker
+
+    def ready(self, worker: Worker, doing: str, timeout_s: float) -> None:
+        """Wait for the worker, and turn its failure into the candidate's."""
+        try:
+            worker.wait_ready(timeout_s)
+        except WorkerTimeout:
+            raise timed_out(worker, doing, timeout_s) from None
+        except WorkerEnded:
+            raise died(worker, doing) from None
+
+    def start_empty(self, arena: Arena, *, cpu: int | None) -> Worker:
+        """A worker that runs nobody's code: what a call costs by itself."""
+        scratch = self.new_folder()
+        worker = self._spawn_native("empty", scratch, arena, cpu=cpu)
+        worker.wait_ready(30)
+        return worker
+
+    def execute(self, arguments: tuple[str, ...], scratch: Path, timeout_s: float) -> Worker:
+        """A confined command, such as a compiler; the caller waits for its end."""
+        with Arena(4096) as arena:
+            limits = Limits(COMPILER_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(timeout_s) + 5)
+            return self._spawn_native("exec", scratch, arena, arguments=arguments, limits=limits)
+
+    def new_folder(self) -> Path:
+        """A fresh folder below the judge's own."""
+        return Path(tempfile.mkdtemp(dir=self.folder))
+
+    def close(self) -> None:
+        for zygote in self._zygotes.values():
+            zygote.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _spawn_native(
+        self,
+        kind: Kind,
+        scratch: Path,
+        arena: Arena,
+        *,
+        arguments: tuple[str, ...] = (),
+        limits: Limits | None = None,
+        cpu: int | None = None,
+    ) -> Worker:
+        spec = WorkerSpec(
+            kind=kind,
+            scratch=str(scratch),
+            access=self._access(scratch),
+            limits=limits or _limits(1 << 30, 60),
+            arguments=arguments,
+            cpu=cpu,
+            shared_bytes=arena.size_bytes,
+        )
+        return self._zygotes["native"].spawn(spec, arena.descriptor)
+
+    def _access(self, scratch: Path, *readable: Path) -> Access:
+        interpreter = {sys.prefix, sys.base_prefix, sys.exec_prefix}
+        return Access(
+            read_execute=(*SYSTEM_PATHS, *sorted(interpreter), *(str(path) for path in readable)),
+            read_write=(str(scratch), *WRITABLE_DEVICES),
+        )
+
+
+def _limits(memory_bytes: int, setup_timeout_s: float) -> Limits:
+    return Limits(memory_bytes, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(setup_timeout_s) + 600)
+
+
+def call(worker: Worker, doing: str, timeout_s: float) -> None:
+    """One call of the candidate, its failure turned into a status."""
+    try:
+        worker.call(timeout_s)
+    except WorkerTimeout:
+        raise timed_out(worker, doing, timeout_s) from None
+    except WorkerEnded:
+        raise died(worker, doing) from None
+
+
+def configure(worker: Worker, layout: dict[str, object], doing: str, timeout_s: float) -> None:
+    """Bind the worker to a layout, its failure turned into a status."""
+    try:
+        worker.configure(layout, timeout_s)
+    except WorkerTimeout:
+        raise timed_out(worker, doing, timeout_s) from None
+    except WorkerEnded:
+        raise died(worker, doing) from None

@@ -1,0 +1,60 @@
+"""The judge's process: requests come in on standard input, progress and verdicts go out on standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import BinaryIO
+
+from ...memory.clock import SystemClock
+from ...memory.errors import HarnessError, InputError, KernelguildError, UnavailableError
+from ...memory.schema import Record
+from . import framing, sandbox
+from .request import EvaluationRequest, Refused
+
+
+def main() -> None:
+    """Serve until standard input closes."""
+    sandbox.die_with_parent()
+    reader = os.fdopen(os.dup(0), "rb")
+    writer = os.fdopen(os.dup(1), "wb")
+    # The task's reference may print; it must not print into the protocol.
+    os.dup2(2, 1)
+    try:
+        _serve(reader, writer)
+    except KernelguildError as error:
+        _send(writer, _refusal(error))
+
+
+def _serve(reader: BinaryIO, writer: BinaryIO) -> None:
+    isolation = sandbox.probe()
+
+    # torch takes a second to import: after the probe, so that a host that cannot confine hears it at once.
+    from .bench import Bench
+    from .judge import Judge
+
+    with Bench() as bench:
+        judge = Judge(bench, isolation, SystemClock())
+        while (data := framing.read(reader)) is not None:
+            request = EvaluationRequest.model_validate_json(data)
+            try:
+                _send(writer, judge.evaluate(request, lambda progress: _send(writer, progress)))
+            except KernelguildError as error:
+                _send(writer, _refusal(error))
+                if isinstance(error, HarnessError):
+                    return
+
+
+def _refusal(error: KernelguildError) -> Refused:
+    if isinstance(error, InputError):
+        return Refused(reason="input", message=str(error))
+    return Refused(reason="unavailable" if isinstance(error, UnavailableError) else "harness", message=str(error))
+
+
+def _send(writer: BinaryIO, record: Record) -> None:
+    framing.write(writer, record.model_dump_json().encode())
+
+
+if __name__ == "__main__":
+    main()
+    sys.exit(0)

@@ -1,0 +1,318 @@
+"""The trusted side of a task: shapes, inputs, parameters and expected outputs. Lives in the judge's process alone."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from ...memory.errors import ConfigError, ExpressionError
+from ...memory.expressions import parse, resolve
+from ...memory.schema import (
+    FunctionReference,
+    InputSpec,
+    KernelBenchReference,
+    SymbolDomain,
+    Task,
+    TensorSpec,
+)
+from .arena import TensorPlan
+from .cases import CASES, DECLARED, draw, wide
+
+HIDDEN_SHAPES = 3
+HIDDEN_LIMIT = 257
+DTYPE_NAMES = {getattr(torch, name): name for name in (
+    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
+)}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One set of symbol values."""
+
+    symbols: dict[str, int]
+    hidden: bool
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a call takes and gives at one shape."""
+
+    inputs: tuple[TensorPlan | object, ...]
+    """A tensor's plan, or a plain value that is passed on as it is."""
+    outputs: tuple[TensorPlan, ...]
+    parameters: tuple[TensorPlan, ...] = ()
+    symbols: tuple[int, ...] = ()
+
+    @property
+    def tensors(self) -> list[TensorPlan]:
+        """All tensors, in the order in which they lie in the arena."""
+        plans = [plan for plan in self.inputs if isinstance(plan, TensorPlan)]
+        return [*plans, *self.parameters, *self.outputs]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One set of inputs with what is right for it."""
+
+    inputs: tuple[torch.Tensor, ...]
+    """The tensor inputs, in order."""
+    expected: tuple[torch.Tensor, ...]
+    """float64, or exact integers."""
+
+
+Parameters = tuple[torch.Tensor, ...]
+
+
+class Problem(Protocol):
+    """The two forms of a task behind one face."""
+
+    def shapes(self, generator: torch.Generator) -> list[Shape]:
+        """The timed shapes, then hidden ones drawn with `generator`."""
+        ...
+
+    def cases(self, shape: Shape) -> Sequence[str]:
+        """The data distributions to check at a shape."""
+        ...
+
+    def signature(self, shape: Shape) -> Signature: ...
+
+    def draw_parameters(self, generator: torch.Generator) -> Parameters:
+        """The model's parameters and buffers, randomised after construction."""
+        ...
+
+    def draw(self, shape: Shape, case: str, parameters: Parameters, generator: torch.Generator) -> Drawn: ...
+
+    def native(self, shape: Shape, drawn: Drawn, parameters: Parameters) -> tuple[torch.Tensor, ...]:
+        """The reference in the declared dtypes: what torch itself makes of these inputs."""
+        ...
+
+    @property
+    def init_inputs(self) -> list[Any]:
+        """The arguments of `ModelNew`."""
+        ...
+
+    @property
+    def construction_seed(self) -> int: ...
+
+
+def open_problem(task: Task, generator: torch.Generator) -> Problem:
+    """Load a task's reference.
+
+    Raises:
+        ConfigError: the reference does not run.
+    """
+    if isinstance(task.reference, KernelBenchReference):
+        return KernelBenchProblem(task.reference, generator)
+    return FunctionProblem(task, task.reference)
+
+
+class FunctionProblem:
+    """A task file: a function, declared tensors, symbols with domains."""
+
+    init_inputs: list[Any] = []
+    construction_seed = 0
+
+    def __init__(self, task: Task, reference: FunctionReference) -> None:
+        self._task = task
+        self._path = reference.path
+        module = load_module(reference.path, reference.source)
+        self._function = module[reference.function]
+        code = getattr(self._function, "__code__", None)
+        accepted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
+        self._symbol_names = [name for name in task.symbols if name in accepted]
+
+    def shapes(self, generator: torch.Generator) -> list[Shape]:
+        timed = [Shape(self._resolve(shape), hidden=False) for shape in self._task.shapes]
+        hidden = [Shape(self._resolve(symbols), hidden=True) for symbols in self._hidden(generator)]
+        known = [shape.symbols for shape in timed]
+        return timed + [shape for shape in hidden if shape.symbols not in known]
+
+    def cases(self, shape: Shape) -> Sequence[str]:
+        return CASES
+
+    def signature(self, shape: Shape) -> Signature:
+        return Signature(
+            inputs=tuple(self._plan(spec, shape) for spec in self._task.inputs),
+            outputs=tuple(self._plan(spec, shape) for spec in self._task.outputs),
+            symbols=tuple(shape.symbols[name] for name in self._task.symbols),
+        )
+
+    def draw_parameters(self, generator: torch.Generator) -> Parameters:
+        return ()
+
+    def draw(self, shape: Shape, case: str, parameters: Parameters, generator: torch.Generator) -> Drawn:
+        inputs = tuple(draw(case, spec, self._extents(spec, shape), generator) for spec in self._task.inputs)
+        return Drawn(inputs, self._call(shape, tuple(_widened(value) for value in inputs)))
+
+    def native(self, shape: Shape, drawn: Drawn, parameters: Parameters) -> tuple[torch.Tensor, ...]:
+        return self._call(shape, tuple(value.clone() for value in drawn.inputs))
+
+    def _call(self, shape: Shape, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        symbols = {name: shape.symbols[name] for name in self._symbol_names}
+        outputs = as_tuple(run_reference(self._path, lambda: self._function(*inputs, **symbols)))
+        plans = self.signature(shape).outputs
+        shapes = [tuple(output.shape) for output in outputs]
+        if shapes != [plan.shape for plan in plans]:
+            raise ConfigError(f"{self._path}: the reference gives shapes {shapes} for {shape.symbols}, the task declares {[plan.shape for plan in plans]}")
+        return outputs
+
+    def _plan(self, spec: TensorSpec | InputSpec, shape: Shape) -> TensorPlan:
+        return TensorPlan(spec.name, spec.dtype, self._extents(spec, shape))
+
+    def _extents(self, spec: TensorSpec, shape: Shape) -> tuple[int, ...]:
+        return tuple(parse(extent).evaluate(shape.symbols) for extent in spec.shape)
+
+    def _resolve(self, values: dict[str, int]) -> dict[str, int]:
+        definitions = {name: text for name, text in self._task.symbols.items() if isinstance(text, str)}
+        try:
+            resolved = resolve(definitions, values)
+        except ExpressionError as error:
+            raise ConfigError(f"task {self._task.name}: {error}") from None
+        return {name: resolved[name] for name in self._task.symbols}
+
+    def _hidden(self, generator: torch.Generator) -> list[dict[str, int]]:
+        """The smallest shape, and ragged ones: extents that the candidate could not have been written for."""
+        domains = {name: domain for name, domain in self._task.symbols.items() if isinstance(domain, SymbolDomain)}
+        if not domains:
+            return []
+        smallest = {name: _round_up(domain.min, domain.multiple_of) for name, domain in domains.items()}
+        drawn = [
+            {name: _draw_extent(domain, generator) for name, domain in domains.items()}
+            for _ in range(HIDDEN_SHAPES - 1)
+        ]
+        return [smallest, *drawn]
+
+
+class KernelBenchProblem:
+    """A KernelBench file: `Model`, `get_inputs`, `get_init_inputs`; one shape, parameters randomised."""
+
+    def __init__(self, reference: KernelBenchReference, generator: torch.Generator) -> None:
+        self._path = reference.path
+        self._module = load_module(reference.path, reference.source)
+        self.construction_seed = int(torch.randint(1 << 31, (1,), generator=generator))
+        self.init_inputs = list(run_reference(self._path, self._module["get_init_inputs"]))
+        self._sample = self._get_inputs(generator)
+        self._model = self._construct()
+        self._double = self._construct().double()
+        outputs = as_tuple(run_reference(self._path, lambda: self._model(*self._sample)))
+        self._outputs = tuple(
+            TensorPlan(f"output{position}", DTYPE_NAMES[output.dtype], tuple(output.shape))
+            for position, output in enumerate(outputs)
+        )
+
+    def shapes(self, generator: torch.Generator) -> list[Shape]:
+        return [Shape({}, hidden=False)]
+
+    def cases(self, shape: Shape) -> Sequence[str]:
+        return CASES
+
+    def signature(self, shape: Shape) -> Signature:
+        inputs = tuple(
+            TensorPlan(f"input{position}", DTYPE_NAMES[value.dtype], tuple(value.shape))
+            if isinstance(value, torch.Tensor)
+            else value
+            for position, value in enumerate(self._sample)
+        )
+        parameters = tuple(
+            TensorPlan(name, DTYPE_NAMES[tensor.dtype], tuple(tensor.shape))
+            for name, tensor in self._model.state_dict().items()
+        )
+        symbols = tuple(value for value in self.init_inputs if isinstance(value, int) and not isinstance(value, bool))
+        return Signature(inputs=inputs, outputs=self._outputs, parameters=parameters, symbols=symbols)
+
+    def draw_parameters(self, generator: torch.Generator) -> Parameters:
+        return tuple(_randomised(tensor, generator) for tensor in self._model.state_dict().values())
+
+    def draw(self, shape: Shape, case: str, parameters: Parameters, generator: torch.Generator) -> Drawn:
+        values = self._get_inputs(generator)
+        if case != DECLARED:
+            values = [self._redraw(case, value, generator) for value in values]
+        expected = self._forward(self._double, parameters, [_widened(value) for value in values])
+        inputs = tuple(value for value in values if isinstance(value, torch.Tensor))
+        return Drawn(inputs, expected)
+
+    def native(self, shape: Shape, drawn: Drawn, parameters: Parameters) -> tuple[torch.Tensor, ...]:
+        tensors = iter(drawn.inputs)
+        values = [next(tensors) if isinstance(value, torch.Tensor) else value for value in self._sample]
+        return self._forward(self._model, parameters, [_copied(value) for value in values])
+
+    def _forward(self, model: Any, parameters: Parameters, values: list[Any]) -> tuple[torch.Tensor, ...]:
+        for target, value in zip(model.state_dict().values(), parameters, strict=True):
+            target.copy_(value)
+        return as_tuple(run_reference(self._path, lambda: model(*values)))
+
+    def _construct(self) -> Any:
+        torch.manual_seed(self.construction_seed)
+        return run_reference(self._path, lambda: self._module["Model"](*self.init_inputs))
+
+    def _get_inputs(self, generator: torch.Generator) -> list[Any]:
+        """The problem's own draw, under a seed that nobody else knows."""
+        torch.manual_seed(int(torch.randint(1 << 62, (1,), generator=generator)))
+        return list(run_reference(self._path, self._module["get_inputs"]))
+
+    def _redraw(self, case: str, value: Any, generator: torch.Generator) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        return wide(case, tuple(value.shape), generator).to(value.dtype)
+
+
+def load_module(path: str, source: str) -> dict[str, Any]:
+    """Execute a task's own Python file (trusted: it came with the task).
+
+    Raises:
+        ConfigError: it raises, or needs a package that is missing.
+    """
+    module = types.ModuleType("kernelguild_reference")
+    sys.modules[module.__name__] = module
+    run_reference(path, lambda: exec(compile(source, path, "exec"), module.__dict__))
+    return module.__dict__
+
+
+def run_reference(path: str, body: Any) -> Any:
+    """Run the task's own code without gradients; whatever it raises is the task's fault."""
+    try:
+        with torch.no_grad():
+            return body()
+    except Exception as error:  # the reference may raise anything; it is reported with its type
+        raise ConfigError(f"{path}: the reference failed: {type(error).__name__}: {error}") from error
+
+
+def as_tuple(result: Any) -> tuple[torch.Tensor, ...]:
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def _widened(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.double() if value.is_floating_point() else value.clone()
+    return value
+
+
+def _copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
+def _randomised(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Parameters away from ones and zeros, near their size; variances stay positive."""
+    if not tensor.is_floating_point():
+        return tensor.clone()
+    noise = torch.rand(tensor.shape, generator=generator)
+    return (tensor * (0.75 + 0.5 * noise) + 0.05 * torch.rand(tensor.shape, generator=generator)).to(tensor.dtype)
+
+
+def _round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple
+
+
+def _draw_extent(domain: SymbolDomain, generator: torch.Generator) -> int:
+    """A multiple within the domain, odd multiples preferred: tails are where kernels break."""
+    low = _round_up(domain.min, domain.multiple_of) // domain.multiple_of
+    high = max(low, min(domain.max, max(HIDDEN_LIMIT, domain.min)) // domain.multiple_of)
+    value = int(torch.randint(low, high + 1, (1,), generator=generator))
+    if value % 2 == 0 and value > low:
+        value -= 1
+    return value * domain.multiple_of

@@ -1,0 +1,160 @@
+"""One worker at one shape: reveal fresh inputs, let it run, take the bytes at delivery, compare."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from ...memory.schema import Finding, OutputError, ShapeResult, Status, Tolerance
+from .arena import Arena, Slot, TensorPlan
+from .bench import call, configure
+from .compare import compare
+from .failure import CandidateFailure
+from .problem import Drawn, Parameters, Shape, Signature
+from .worker import Worker
+
+POISON_BYTE = 0xFF
+"""All ones is NaN in every float format: what is not written stays wrong."""
+WITHHELD_SHARE = 256
+"""One element in this many stays wrong until the clock runs, so that nothing can be computed ahead."""
+
+
+@dataclass(frozen=True)
+class CallLimits:
+    """The wall-clock limits of one worker's calls."""
+
+    setup_s: float
+    call_s: float
+
+
+class Trial:
+    """A configured worker. The arena's layout is this trial's until the next one is made."""
+
+    def __init__(
+        self, worker: Worker, arena: Arena, signature: Signature, shape: Shape, parameters: Parameters, limits: CallLimits
+    ) -> None:
+        self._worker = worker
+        self._arena = arena
+        self._shape = shape
+        self._limits = limits
+        slots = iter(arena.place(signature.tensors))
+        self._inputs = [next(slots) for plan in signature.inputs if isinstance(plan, TensorPlan)]
+        self._parameters = [next(slots) for _ in signature.parameters]
+        self._outputs = [next(slots) for _ in signature.outputs]
+        self._taken = [torch.empty_like(slot.tensor) for slot in self._outputs]
+        for slot, value in zip(self._parameters, parameters, strict=True):
+            slot.tensor.copy_(value)
+        layout = _layout(signature, self._inputs, self._parameters, self._outputs)
+        configure(worker, layout, self._where("setting up"), limits.setup_s)
+
+    def run(self, drawn: Drawn, case: str) -> float:
+        """One call on fresh inputs; returns seconds from the reveal to the last byte taken.
+
+        Raises:
+            CandidateFailure: it failed, wrote outside its outputs, or changed its inputs.
+        """
+        withheld = self._prepare(drawn)
+        doing = self._where("calling it", case)
+        start = time.perf_counter_ns()
+        for slot, indices, values in withheld:
+            slot.view(-1).index_copy_(0, indices, values)
+        call(self._worker, doing, self._limits.call_s)
+        # The copy is inside the region: what a thread of the candidate writes later is not taken.
+        for target, slot in zip(self._taken, self._outputs, strict=True):
+            target.copy_(slot.tensor)
+        elapsed_s = (time.perf_counter_ns() - start) / 1e9
+        self._check_memory(drawn, case)
+        return elapsed_s
+
+    def compare(self, drawn: Drawn, tolerance: Tolerance) -> tuple[OutputError, ...]:
+        """The last call's outputs against what is right."""
+        return tuple(
+            compare(slot.plan.name, taken, expected, tolerance)
+            for slot, taken, expected in zip(self._outputs, self._taken, drawn.expected, strict=True)
+        )
+
+    def check(self, drawn: Drawn, case: str, tolerance: Tolerance) -> tuple[OutputError, ...]:
+        """Compare, and refuse what is wrong.
+
+        Raises:
+            CandidateFailure: incorrect_values, with the first wrong output's worst element.
+        """
+        errors = self.compare(drawn, tolerance)
+        wrong = next((error for error in errors if error.tolerance_ratio > 1), None)
+        if wrong is None:
+            return errors
+        result = ShapeResult(symbols=self._shape.symbols, hidden=self._shape.hidden, cases=1, failed_case=case, errors=errors)
+        raise CandidateFailure(Status.INCORRECT_VALUES, _describe(wrong, self._shape, case), shape=result)
+
+    def _prepare(self, drawn: Drawn) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+        """Poison the outputs and write the inputs, but for the elements that are withheld."""
+        for slot in self._outputs:
+            slot.tensor.view(-1).view(torch.uint8).fill_(POISON_BYTE)
+        withheld = []
+        for slot, value in zip(self._inputs, drawn.inputs, strict=True):
+            slot.tensor.copy_(value)
+            count = max(1, value.numel() // WITHHELD_SHARE)
+            indices = torch.randint(value.numel(), (count,))
+            flat = slot.tensor.view(-1)
+            flat[indices] = _wrong(flat.dtype)
+            withheld.append((slot.tensor, indices, value.reshape(-1)[indices]))
+        return withheld
+
+    def _check_memory(self, drawn: Drawn, case: str) -> None:
+        overrun = self._arena.overrun()
+        if overrun is not None:
+            raise self._misuse("out_of_bounds_write", f"wrote past the end of (or before) {overrun}", Status.RUNTIME_ERROR, case)
+        for slot, value in zip(self._inputs, drawn.inputs, strict=True):
+            if not torch.equal(slot.tensor.view(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)):
+                raise self._misuse("input_modified", f"changed its input {slot.plan.name}", Status.INTEGRITY_VIOLATION, case)
+
+    def _misuse(self, kind: str, what: str, status: Status, case: str) -> CandidateFailure:
+        evidence = f"it {what} ({self._where('seen', case)})"
+        return CandidateFailure(
+            status, evidence, output=self._worker.output_tail(), findings=(Finding(kind=kind, evidence=evidence),)
+        )
+
+    def _where(self, doing: str, case: str | None = None) -> str:
+        symbols = ", ".join(f"{name}={value}" for name, value in self._shape.symbols.items())
+        kind = "hidden shape" if self._shape.hidden else "shape"
+        at = f" at {kind} {symbols}" if symbols else ""
+        return f"{doing}{at}" + (f", {case} data" if case else "")
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """No garbage collection inside timed regions."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _layout(signature: Signature, inputs: list[Slot], parameters: list[Slot], outputs: list[Slot]) -> dict[str, object]:
+    slots = iter(inputs)
+    return {
+        "inputs": [next(slots).describe() if isinstance(plan, TensorPlan) else {"value": plan} for plan in signature.inputs],
+        "parameters": [slot.describe() for slot in parameters],
+        "outputs": [slot.describe() for slot in outputs],
+        "symbols": list(signature.symbols),
+    }
+
+
+def _wrong(dtype: torch.dtype) -> float | int | bool:
+    return float("nan") if dtype.is_floating_point else (True if dtype is torch.bool else 0)
+
+
+def _describe(error: OutputError, shape: Shape, case: str) -> str:
+    symbols = ", ".join(f"{name}={value}" for name, value in shape.symbols.items())
+    at = f" at {'hidden shape' if shape.hidden else 'shape'} {symbols}" if symbols else ""
+    return (
+        f"{error.output} is wrong{at}, {case} data: {error.mismatched} of {error.elements} elements beyond tolerance, "
+        f"worst at {list(error.worst_index)}: got {error.worst_value:.6g}, expected {error.worst_expected:.6g} "
+        f"({error.tolerance_ratio:.3g} times the tolerance)"
+    )

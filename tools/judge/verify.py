@@ -1,0 +1,79 @@
+"""Correctness: every shape, every kind of data, one worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from ...memory.schema import OutputError, ShapeResult, Task
+from .arena import Arena, required_bytes
+from .bench import Bench, Program
+from .compare import compare
+from .problem import Drawn, Parameters, Problem, Shape
+from .trial import CallLimits, Trial
+
+HIDDEN_CASES = 3
+
+
+@dataclass
+class Verifier:
+    """Checks programs of one task against its problem."""
+
+    bench: Bench
+    task: Task
+    problem: Problem
+    generator: torch.Generator
+
+    def verify(self, program: Program, report: Callable[[int, int], None]) -> list[ShapeResult]:
+        """All shapes and cases.
+
+        Args:
+            report: called with (checked, total) after each shape.
+
+        Raises:
+            CandidateFailure: at the first case that fails.
+        """
+        shapes = self.problem.shapes(self.generator)
+        limits = CallLimits(self.task.constraints.setup_timeout_s, self.task.constraints.call_timeout_s)
+        results = []
+        size = max(required_bytes(self.problem.signature(shape).tensors) for shape in shapes)
+        with Arena(size) as arena, self.bench.start(program, arena) as worker:
+            for position, shape in enumerate(shapes):
+                parameters = self.problem.draw_parameters(self.generator)
+                trial = Trial(worker, arena, self.problem.signature(shape), shape, parameters, limits)
+                results.append(self._check_shape(trial, shape, parameters, position))
+                report(position + 1, len(shapes))
+        return results
+
+    def _check_shape(self, trial: Trial, shape: Shape, parameters: Parameters, position: int) -> ShapeResult:
+        worst: dict[str, OutputError] = {}
+        checked = 0
+        for case in self._cases(shape, position):
+            drawn = self.problem.draw(shape, case, parameters, self.generator)
+            if not self._sound(shape, drawn, parameters):
+                continue
+            trial.run(drawn, case)
+            for error in trial.check(drawn, case, self.task.tolerance):
+                known = worst.get(error.output)
+                if known is None or error.tolerance_ratio > known.tolerance_ratio:
+                    worst[error.output] = error
+            checked += 1
+        return ShapeResult(symbols=shape.symbols, hidden=shape.hidden, cases=checked, errors=tuple(worst.values()))
+
+    def _cases(self, shape: Shape, position: int) -> list[str]:
+        """All cases at a timed shape; at a hidden one the declared data and a rotating choice."""
+        cases = list(self.problem.cases(shape))
+        if not shape.hidden:
+            return cases
+        first = 1 + position * (HIDDEN_CASES - 1)
+        return [cases[0], *(cases[1 + (first + step) % (len(cases) - 1)] for step in range(HIDDEN_CASES - 1))]
+
+    def _sound(self, shape: Shape, drawn: Drawn, parameters: Parameters) -> bool:
+        """Whether the declared dtype can hold this data: torch's own result must pass, or the case says nothing."""
+        native = self.problem.native(shape, drawn, parameters)
+        return all(
+            compare("native", output, expected, self.task.tolerance).tolerance_ratio <= 1
+            for output, expected in zip(native, drawn.expected, strict=True)
+        )

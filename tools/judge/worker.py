@@ -1,0 +1,191 @@
+"""The judge's side of zygotes and workers: start, configure, call, and always an end within the limits."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from ...memory.errors import HarnessError
+from .worker_spec import CONFIGURE, DELIVERED, EXIT_CONFINEMENT, GO, READY, WorkerEnd, WorkerSpec
+
+ZYGOTE_START_TIMEOUT_S = 120
+END_TIMEOUT_S = 10
+OUTPUT_TAIL_BYTES = 4000
+
+
+class WorkerTimeout(Exception):
+    """The worker did not answer in time."""
+
+
+class WorkerEnded(Exception):
+    """The worker ended instead of answering."""
+
+
+class Worker:
+    """One confined process. It is never used again after it ran candidate code for one purpose."""
+
+    def __init__(self, pidfd: int, command: int, reply: int, status: int, output: BinaryIO) -> None:
+        self._pidfd = pidfd
+        self._command = command
+        self._reply = reply
+        self._status = status
+        self._output = output
+        self._poll = select.poll()
+        self._poll.register(reply, select.POLLIN)
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Wait until the candidate is loaded (or the compiler has ended).
+
+        Raises:
+            WorkerTimeout, WorkerEnded: it did not get there.
+        """
+        self._expect(READY, timeout_s)
+
+    def configure(self, layout: dict[str, object], timeout_s: float) -> None:
+        """Bind the next calls to a layout of the shared memory."""
+        data = json.dumps(layout).encode()
+        self._send(CONFIGURE + struct.pack("=I", len(data)) + data)
+        self._expect(READY, timeout_s)
+
+    def call(self, timeout_s: float) -> None:
+        """One call: returns the moment the worker says that it delivered."""
+        self._send(GO)
+        self._expect(DELIVERED, timeout_s)
+
+    def wait_end(self, timeout_s: float) -> WorkerEnd:
+        """Wait for a worker that ends by itself, such as a compiler.
+
+        Raises:
+            WorkerTimeout: it still runs.
+        """
+        if not select.select([self._status], [], [], timeout_s)[0]:
+            raise WorkerTimeout
+        data = os.read(self._status, 4096)
+        if not data:
+            raise HarnessError(f"a worker's process 1 died: {self.output_tail() or 'no output'}")
+        ended = WorkerEnd.loads(data)
+        if ended.exit_code == EXIT_CONFINEMENT:
+            raise HarnessError(f"a worker could not be confined: {self.output_tail()}")
+        return ended
+
+    def output_tail(self) -> str:
+        """The end of what the worker printed; untrusted."""
+        size = self._output.seek(0, os.SEEK_END)
+        self._output.seek(max(0, size - OUTPUT_TAIL_BYTES))
+        return self._output.read().decode("utf-8", "replace")
+
+    def output(self) -> bytes:
+        """Everything that the worker printed; untrusted."""
+        self._output.seek(0)
+        return self._output.read()
+
+    def close(self) -> None:
+        """Kill whatever is left of the worker; every process of its namespace dies with it."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        # Readable once the warden is dead; its children follow by their parent-death signal.
+        select.select([self._pidfd], [], [], END_TIMEOUT_S)
+        for descriptor in (self._pidfd, self._command, self._reply, self._status):
+            os.close(descriptor)
+        self._output.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _send(self, data: bytes) -> None:
+        try:
+            os.write(self._command, data)
+        except BrokenPipeError:
+            raise WorkerEnded from None
+
+    def _expect(self, word: bytes, timeout_s: float) -> None:
+        if not self._poll.poll(timeout_s * 1000):
+            raise WorkerTimeout
+        if os.read(self._reply, 1) != word:
+            raise WorkerEnded
+
+
+class Zygote:
+    """A fork server of one kind (`native` or `torch`), started on the first use."""
+
+    def __init__(self, preload: str, environment: dict[str, str]) -> None:
+        self._preload = preload
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def spawn(self, spec: WorkerSpec, shared: int) -> Worker:
+        """Fork a worker; `shared` is the descriptor of the shared memory.
+
+        Raises:
+            HarnessError: the zygote is gone.
+        """
+        control = self._control or self._start()
+        command_read, command_write = os.pipe()
+        reply_read, reply_write = os.pipe()
+        status_read, status_write = os.pipe()
+        output = tempfile.TemporaryFile()
+        given = [command_read, reply_write, shared, output.fileno(), status_write]
+        try:
+            socket.send_fds(control, [spec.dumps()], given)
+            data, descriptors, _, _ = socket.recv_fds(control, 64, 1)
+        except OSError as error:
+            raise HarnessError(f"the {self._preload} zygote does not answer: {error}") from error
+        finally:
+            for descriptor in (command_read, reply_write, status_write):
+                os.close(descriptor)
+        if not data or not descriptors:
+            raise HarnessError(f"the {self._preload} zygote is gone")
+        return Worker(descriptors[0], command_write, reply_read, status_read, output)
+
+    def close(self) -> None:
+        """End the zygote and, through it, all its workers."""
+        if self._control is not None:
+            self._control.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "kernelguild.tools.judge.zygote", str(theirs.fileno()), self._preload],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=self._environment,
+            )
+        ours.settimeout(ZYGOTE_START_TIMEOUT_S)
+        try:
+            greeting = ours.recv(16)
+        except TimeoutError:
+            greeting = b""
+        if greeting != b"ready":
+            raise HarnessError(f"the {self._preload} zygote did not start (exit code {self._process.poll()})")
+        ours.settimeout(None)
+        self._control = ours
+        return ours
+
+
+def wait_or_timeout(worker: Worker, timeout_s: float) -> WorkerEnd | None:
+    """How the worker ended, or None when it had to be stopped first."""
+    deadline = time.monotonic() + timeout_s
+    try:
+        return worker.wait_end(max(0.0, deadline - time.monotonic()))
+    except WorkerTimeout:
+        return None

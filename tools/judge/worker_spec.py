@@ -1,0 +1,76 @@
+"""What the judge tells a zygote about the worker that it wants, and the few words between judge and worker."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from .sandbox import Access, Limits
+
+Kind = Literal["cpp", "pytorch", "empty", "exec"]
+
+CONFIGURE, GO, DELIVERED, READY = b"s", b"g", b"d", b"r"
+
+# What a worker that gives up says by its exit code. Only failures are told this way, so a lie gains nothing.
+EXIT_SETUP = 71
+EXIT_ENTRY_STATUS = 72
+EXIT_CALL = 73
+EXIT_SHAPE = 74
+EXIT_DTYPE = 75
+EXIT_PARAMETERS = 76
+EXIT_MEMORY = 77
+EXIT_CONFINEMENT = 78
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    """One worker: what it runs and how it is confined."""
+
+    kind: Kind
+    scratch: str
+    """Its working folder, the only place it may write."""
+    access: Access
+    limits: Limits
+    target: str = ""
+    """cpp: the library; pytorch: the candidate's file."""
+    entry: str = ""
+    """cpp: the C symbol; pytorch: the class."""
+    arguments: tuple[str, ...] = ()
+    """exec: the command line, its first word an absolute path."""
+    threads: int = 1
+    cpu: int | None = None
+    """The core it is pinned to."""
+    shared_bytes: int = 0
+    """Size of the shared memory."""
+    construction_seed: int = 0
+    """pytorch: seeds torch before the model is constructed, as the reference was."""
+    init_inputs: str = "[]"
+    """pytorch: the constructor's arguments as JSON."""
+
+    def dumps(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def loads(cls, data: bytes) -> WorkerSpec:
+        fields = json.loads(data)
+        fields["access"] = Access(*(tuple(fields["access"][key]) for key in ("read_execute", "read_write")))
+        fields["limits"] = Limits(**fields["limits"])
+        fields["arguments"] = tuple(fields["arguments"])
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class WorkerEnd:
+    """How a worker ended, as its process 1 saw it."""
+
+    exit_code: int | None
+    signal: int | None
+    max_rss_bytes: int
+
+    def dumps(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def loads(cls, data: bytes) -> WorkerEnd:
+        return cls(**json.loads(data))
