@@ -289,6 +289,7 @@ class SearchState:
                 rationale=proposal.rationale,
                 direction=proposal.direction,
                 strategy=proposal.strategy,
+                parameters=proposal.parameters,
                 agent=lease.agent,
             )
             self.edges[edge.id] = edge

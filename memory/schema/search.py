@@ -65,6 +65,8 @@ class Proposal(Record):
     rationale: str = Field(max_length=4000)
     direction: str | None = None
     strategy: str | None = None
+    parameters: dict[str, int | str] | None = None
+    """Where the task's template rendered the candidate: the parameters that differ from their defaults."""
 
     @model_validator(mode="after")
     def _strategy_belongs_to_direction(self) -> Proposal:
@@ -99,6 +101,8 @@ class Edge(StoredRecord):
     rationale: str = ""
     direction: str | None = None
     strategy: str | None = None
+    parameters: dict[str, int | str] | None = None
+    """As proposed; None where the candidate did not come from the task's template."""
     agent: str = ""
 
     @property
