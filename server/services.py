@@ -40,7 +40,7 @@ async def open_services(home: Path, clock: Clock) -> AsyncIterator[Services]:
     from ..memory.store import open_store
     from ..tools.evaluator import open_evaluator
 
-    async with open_store(home) as store, open_evaluator(store, clock=clock) as evaluator:
+    async with open_store(home) as store, open_evaluator(store) as evaluator:
         yield Services(store=store, evaluator=evaluator)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import shutil
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +28,9 @@ SYSTEM_PATHS = (
     "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
 )  # fmt: skip
 WRITABLE_DEVICES = ("/dev/null",)
+FOLDER_PREFIX = f"kernelguild-judge-{os.getuid()}-"
+SETTLING_S = 60
+"""A younger folder may not be locked by its owner yet."""
 OUTPUT_LIMIT_BYTES = 64 << 20
 PROCESS_LIMIT = 64
 COMPILER_MEMORY_BYTES = 4 << 30
@@ -49,7 +55,10 @@ class Bench:
     """All that a judge process keeps between evaluations: zygotes and a folder of its own."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="kernelguild-"))
+        _sweep()
+        self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+        self._claim = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._claim, fcntl.LOCK_EX)
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}
         self._zygotes = {traits.preload: Zygote(traits.preload, environment) for traits in LANGUAGES.values()}
 
@@ -111,6 +120,7 @@ class Bench:
         for zygote in self._zygotes.values():
             zygote.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._claim)
 
     def __enter__(self) -> Self:
         return self
@@ -149,6 +159,20 @@ class Bench:
 
 def _limits(memory_bytes: int, setup_timeout_s: float) -> Limits:
     return Limits(memory_bytes, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(setup_timeout_s) + 600)
+
+
+def _sweep() -> None:
+    """Remove the folders of judges that were killed: nobody holds the lock on them any more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if folder.lstat().st_mtime > time.time() - SETTLING_S:
+                continue
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(descriptor)
 
 
 def call(worker: Worker, doing: str, timeout_s: float) -> None:
