@@ -26,7 +26,8 @@ def package_bin(name: str) -> Path:
     return path
 
 
-def pinned_version(package: str) -> str:
-    """The version of a package that package.json pins."""
-    pinned: str = json.loads((PACKAGES / "package.json").read_text(encoding="utf-8"))["dependencies"][package]
-    return pinned
+def installed_version(package: str) -> str:
+    """The version of an installed package, such as `@openai/codex`."""
+    manifest = PACKAGES / "node_modules" / package / "package.json"
+    version: str = json.loads(manifest.read_text(encoding="utf-8"))["version"]
+    return version
