@@ -22,6 +22,7 @@ OnProgress = Callable[[Progress], Awaitable[None]]
 
 # What a judge process gets of the environment; tokens and keys of the caller never reach it.
 PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
+END_TIMEOUT_S = 5
 _REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 _ERRORS = {"input": ConfigError, "unavailable": UnavailableError, "harness": HarnessError}
 
@@ -68,8 +69,15 @@ class JudgeProcess:
         (size,) = HEADER.unpack(await self._stdout.receive_exactly(HEADER.size))
         return _REPLY.validate_json(await self._stdout.receive_exactly(size))
 
-    async def stop(self) -> None:
-        """Kill it; zygotes and workers die with it."""
+    async def end(self) -> None:
+        """Let it clean up behind itself; idle judges only."""
+        with anyio.move_on_after(END_TIMEOUT_S, shield=True):
+            await self._stdin.aclose()
+            await self._process.wait()
+        await self.kill()
+
+    async def kill(self) -> None:
+        """End it at once; zygotes and workers die with it."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
         with anyio.CancelScope(shield=True):
@@ -93,14 +101,15 @@ class LocalExecutor:
                 self._idle.append(judge)
                 raise
             except BaseException:  # cancelled or broken: whatever it is doing now is nobody's
-                await judge.stop()
+                await judge.kill()
                 raise
             self._idle.append(judge)
             return judged
 
-    async def stop(self) -> None:
+    async def end(self) -> None:
+        """End the idle judges; nothing may be running any more."""
         while self._idle:
-            await self._idle.pop().stop()
+            await self._idle.pop().end()
 
     async def _start(self) -> JudgeProcess:
         return JudgeProcess(
@@ -121,4 +130,4 @@ async def local_executor(environment: Mapping[str, str]) -> AsyncIterator[LocalE
     try:
         yield executor
     finally:
-        await executor.stop()
+        await executor.end()

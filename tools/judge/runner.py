@@ -45,10 +45,18 @@ class Program(Protocol):
 def run(spec: WorkerSpec, command: int, reply: int, shared: int) -> None:
     """Serve the judge until it closes the command pipe."""
     if spec.kind == "exec":
+        os.closerange(3, max(command, reply, shared) + 1)
         os.execve(spec.arguments[0], spec.arguments, _environment(spec))
     program = _load(spec)
     memory = mmap.mmap(shared, spec.shared_bytes)
     os.write(reply, READY)
+    try:
+        _serve(program, memory, command, reply)
+    except BaseException as error:  # candidate code may raise anything
+        give_up(EXIT_MEMORY if isinstance(error, MemoryError) else EXIT_CALL, error)
+
+
+def _serve(program: Program, memory: mmap.mmap, command: int, reply: int) -> None:
     call: Callable[[], None] | None = None
     while True:
         word = os.read(command, 1)
@@ -63,7 +71,7 @@ def run(spec: WorkerSpec, command: int, reply: int, shared: int) -> None:
 
 
 def _environment(spec: WorkerSpec) -> dict[str, str]:
-    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": spec.scratch, "TMPDIR": spec.scratch}
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": spec.scratch, "TMPDIR": spec.scratch}
 
 
 def _read_layout(command: int) -> Layout:
@@ -139,10 +147,7 @@ class PytorchProgram:
         model = self._model
 
         def call() -> None:
-            try:
-                result = model(*inputs)
-            except BaseException as error:  # candidate code may raise anything
-                give_up(EXIT_MEMORY if isinstance(error, MemoryError) else EXIT_CALL, error)
+            result = model(*inputs)
             delivered = result if isinstance(result, tuple | list) else (result,)
             if len(delivered) != len(outputs):
                 give_up(EXIT_SHAPE, f"{len(delivered)} outputs instead of {len(outputs)}")
@@ -172,6 +177,8 @@ class PytorchProgram:
     def _load_parameters(self, layout: Layout, memory: mmap.mmap) -> None:
         """Take the judge's values, matched by name or else by order; shapes must agree."""
         given = layout["parameters"]
+        if not given:
+            return
         own = self._model.state_dict()
         names = [item["name"] for item in given]
         ordered = [own[name] for name in names] if set(names) == set(own) else list(own.values())

@@ -17,9 +17,10 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from ...memory.errors import HarnessError
-from .worker_spec import CONFIGURE, DELIVERED, EXIT_CONFINEMENT, GO, READY, WorkerEnd, WorkerSpec
+from .worker_spec import CONFIGURE, CONFINED, DELIVERED, GO, READY, WorkerEnd, WorkerSpec
 
 ZYGOTE_START_TIMEOUT_S = 120
+CONFINEMENT_TIMEOUT_S = 30
 END_TIMEOUT_S = 10
 OUTPUT_TAIL_BYTES = 4000
 
@@ -43,6 +44,19 @@ class Worker:
         self._output = output
         self._poll = select.poll()
         self._poll.register(reply, select.POLLIN)
+
+    def wait_confined(self) -> None:
+        """Wait until the worker has given up its rights; nothing of the candidate has run by then.
+
+        Raises:
+            HarnessError: it could not be confined.
+        """
+        try:
+            self._expect(CONFINED, CONFINEMENT_TIMEOUT_S)
+        except (WorkerEnded, WorkerTimeout):
+            reason = self.output_tail().strip() or "it did not answer"
+            self.close()
+            raise HarnessError(f"a worker could not be confined: {reason}") from None
 
     def wait_ready(self, timeout_s: float) -> None:
         """Wait until the candidate is loaded (or the compiler has ended).
@@ -74,10 +88,7 @@ class Worker:
         data = os.read(self._status, 4096)
         if not data:
             raise HarnessError(f"a worker's process 1 died: {self.output_tail() or 'no output'}")
-        ended = WorkerEnd.loads(data)
-        if ended.exit_code == EXIT_CONFINEMENT:
-            raise HarnessError(f"a worker could not be confined: {self.output_tail()}")
-        return ended
+        return WorkerEnd.loads(data)
 
     def output_tail(self) -> str:
         """The end of what the worker printed; untrusted."""
@@ -91,11 +102,12 @@ class Worker:
         return self._output.read()
 
     def close(self) -> None:
-        """Kill whatever is left of the worker; every process of its namespace dies with it."""
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        # Readable once the warden is dead; its children follow by their parent-death signal.
-        select.select([self._pidfd], [], [], END_TIMEOUT_S)
+        """Kill whatever is left of the worker; returns when every process of its namespace is gone."""
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal_number)
+            if select.select([self._pidfd], [], [], END_TIMEOUT_S)[0]:
+                break
         for descriptor in (self._pidfd, self._command, self._reply, self._status):
             os.close(descriptor)
         self._output.close()
@@ -150,7 +162,9 @@ class Zygote:
                 os.close(descriptor)
         if not data or not descriptors:
             raise HarnessError(f"the {self._preload} zygote is gone")
-        return Worker(descriptors[0], command_write, reply_read, status_read, output)
+        worker = Worker(descriptors[0], command_write, reply_read, status_read, output)
+        worker.wait_confined()
+        return worker
 
     def close(self) -> None:
         """End the zygote and, through it, all its workers."""

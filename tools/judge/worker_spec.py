@@ -11,6 +11,8 @@ from .sandbox import Access, Limits
 Kind = Literal["cpp", "pytorch", "empty", "exec"]
 
 CONFIGURE, GO, DELIVERED, READY = b"s", b"g", b"d", b"r"
+CONFINED = b"c"
+"""Sent before any code of the candidate runs: what fails earlier is the judge's fault, what fails later is not."""
 
 # What a worker that gives up says by its exit code. Only failures are told this way, so a lie gains nothing.
 EXIT_SETUP = 71
@@ -20,7 +22,6 @@ EXIT_SHAPE = 74
 EXIT_DTYPE = 75
 EXIT_PARAMETERS = 76
 EXIT_MEMORY = 77
-EXIT_CONFINEMENT = 78
 
 
 @dataclass(frozen=True)

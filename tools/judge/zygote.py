@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from . import runner, sandbox
-from .worker_spec import EXIT_CONFINEMENT, WorkerEnd, WorkerSpec
+from .worker_spec import CONFINED, WorkerEnd, WorkerSpec
 
 MAX_REQUEST_BYTES = 64 * 1024
 # command pipe, reply pipe, shared memory, output file, status pipe
@@ -52,8 +52,8 @@ def _guard(body: Callable[[], None]) -> NoReturn:
     try:
         body()
     except BaseException as error:  # whatever it was, the only thing left to do is to end
-        os.write(2, f"confinement failed: {error}\n".encode())
-        os._exit(EXIT_CONFINEMENT)
+        os.write(2, f"{error}\n".encode())
+        os._exit(1)
     os._exit(0)
 
 
@@ -65,6 +65,8 @@ def _warden(spec: WorkerSpec, command: int, reply: int, shared: int, output: int
     first = os.fork()
     if first == 0:
         _guard(lambda: _first_process(spec, command, reply, shared, status))
+    # Process 1 can be waited for only once everything in its namespace is gone: that is what the judge waits for.
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
     for descriptor in (command, reply, shared, output, status):
         os.close(descriptor)
     os.waitpid(first, 0)
@@ -72,6 +74,7 @@ def _warden(spec: WorkerSpec, command: int, reply: int, shared: int, output: int
 
 def _first_process(spec: WorkerSpec, command: int, reply: int, shared: int, status: int) -> None:
     sandbox.die_with_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     worker = os.fork()
     if worker == 0:
         os.close(status)
@@ -105,6 +108,7 @@ def _worker(spec: WorkerSpec, command: int, reply: int, shared: int) -> None:
     if spec.cpu is not None:
         os.sched_setaffinity(0, {spec.cpu})
     sandbox.confine(spec.access, spec.limits)
+    os.write(reply, CONFINED)
     runner.run(spec, command, reply, shared)
 
 
