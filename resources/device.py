@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..memory.errors import NotFoundError
 from ..memory.schema import Device
 from .outline import outline
 
 
 def device_markdown(model: str, devices: Sequence[Device]) -> str:
-    """Every stored device of one model."""
-    blocks = [outline(device.model_dump(mode="json", exclude={"schema_version"})) for device in devices]
+    """The devices of one model.
+
+    Raises:
+        NotFoundError: none of `devices` is of this model.
+    """
+    blocks = [outline(d.model_dump(mode="json", exclude={"schema_version"})) for d in devices if d.model == model]
+    if not blocks:
+        raise NotFoundError(f"nothing was measured on a device of model {model!r}; device://list names the models")
     return "\n\n".join([f"# Device {model}", *blocks]) + "\n"
 
 

@@ -5,7 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from ..memory.schema import Artifact, Evaluation, Language, MeasuredTiming, OutputError, Record, ShapeResult
+from pydantic import Field
+
+from ..memory.schema import (
+    Artifact,
+    Evaluation,
+    Isolation,
+    Language,
+    MeasuredTiming,
+    OutputError,
+    Record,
+    ShapeResult,
+    Status,
+    Tier,
+    UnavailableTiming,
+)
 from .next_steps import next_steps
 from .untrusted import clean
 
@@ -45,7 +59,7 @@ class OutputFact(Record):
 class ShapeFact(Record):
     """What was seen at one shape."""
 
-    symbols: dict[str, int]
+    symbols: dict[str, int] = Field(default_factory=dict)
     hidden: bool
     cases: int
     failed_case: str | None = None
@@ -57,14 +71,18 @@ class ShapeFact(Record):
 
 
 class FindingFact(Record):
+    """Something the judge noticed, with its evidence."""
+
     kind: str
     evidence: str
 
 
 class IsolationFact(Record):
+    """What confined the compiler and the candidate; several layers are one string, to cost a model little."""
+
     confined: bool
-    layers: tuple[str, ...]
-    missing: tuple[str, ...] = ()
+    layers: str
+    missing: str = ""
 
 
 class Untrusted(Record):
@@ -118,6 +136,7 @@ def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationR
     timing = evaluation.timing
     measured = timing if isinstance(timing, MeasuredTiming) else None
     report = evaluation.compile
+    asked_for_times = evaluation.tier is Tier.PROFILE and evaluation.status is Status.PASSED
     return EvaluationResult(
         status=evaluation.status.value,
         verdict=evaluation.verdict.value,
@@ -130,14 +149,14 @@ def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationR
         device=evaluation.device.model,
         speedup=_speedup(measured.time_ratio, measured.ratio_low, measured.ratio_high) if measured else None,
         times=_times(measured.candidate_ms, measured.baseline_ms, measured.reference_ms) if measured else None,
-        timing_unavailable=None if isinstance(timing, MeasuredTiming) else clean(timing.reason),
+        timing_unavailable=clean(timing.reason) if isinstance(timing, UnavailableTiming) and asked_for_times else None,
         findings=tuple(
             FindingFact(kind=finding.kind, evidence=clean(finding.evidence)) for finding in evaluation.findings
         ),
         shapes=tuple(_shape(shape) for shape in evaluation.shapes),
         diagnostics=_untrusted("compiler", report.diagnostics) if report else None,
         output_tail=_untrusted("candidate", evaluation.output_tail),
-        isolation=IsolationFact(**evaluation.isolation.model_dump()) if evaluation.isolation else None,
+        isolation=_isolation(evaluation.isolation) if evaluation.isolation else None,
         next_steps=next_steps(evaluation, language),
         artifacts=tuple(link(artifact) for artifact in evaluation.artifacts),
         truncated=bool(report and report.truncated),
@@ -149,6 +168,11 @@ def link(artifact: Artifact) -> Link:
     return Link(
         name=clean(artifact.name), uri=ARTIFACT_URI.format(digest=artifact.digest), size_bytes=artifact.size_bytes
     )
+
+
+def _isolation(isolation: Isolation) -> IsolationFact:
+    missing = clean("; ".join(isolation.missing))
+    return IsolationFact(confined=isolation.confined, layers=", ".join(isolation.layers), missing=missing)
 
 
 def _shape(shape: ShapeResult) -> ShapeFact:

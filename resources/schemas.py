@@ -6,6 +6,7 @@ import json
 
 from pydantic import BaseModel
 
+from ..memory.errors import NotFoundError
 from ..memory.schema import Candidate, Device, Evaluation, SearchView, Task
 from ..tools.task_file import TaskFile
 from .result import EvaluationResult
@@ -26,6 +27,8 @@ def schema_json(name: str) -> str:
     """The JSON schema of a record.
 
     Raises:
-        KeyError: no schema has this name.
+        NotFoundError: no schema has this name.
     """
+    if name not in SCHEMAS:
+        raise NotFoundError(f"no schema is named {name!r} (known: {', '.join(SCHEMAS)})")
     return json.dumps(SCHEMAS[name].model_json_schema(), indent=1)

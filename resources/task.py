@@ -24,7 +24,6 @@ MAX_SOURCE_CHARS_SHOWN = 8_000
 
 def task_markdown(task: Task) -> str:
     """The whole contract of a task, as Markdown."""
-    limits = task.constraints
     parts = [
         f"# Task {task.name}",
         f"id `{task.id}`, seed in language `{task.seed.language.value}`, baseline: {task.baseline}",
@@ -35,9 +34,7 @@ def task_markdown(task: Task) -> str:
         _pytorch_contract(task),
         *_tensors(task),
         "## Limits",
-        f"{limits.threads} thread(s); compile {limits.compile_timeout_s:g} s, one call {limits.call_timeout_s:g} s, "
-        f"memory {limits.memory_bytes >> 20} MiB; an output passes where |y - ref| <= {task.tolerance.relative:g} * "
-        f"|ref| + {task.tolerance.rms:g} * rms(ref).",
+        _limits(task),
         f"## Reference ({clean(task.reference.path)})",
         _source(task.reference.source, "python"),
         "## Seed implementation",
@@ -92,6 +89,15 @@ def _tensors(task: Task) -> list[str]:
         *(f"- timed shape: {', '.join(f'{name}={value}' for name, value in s.items())}" for s in task.shapes),
     ]
     return ["## Tensors, symbols and shapes", "\n".join(rows), "The judge also checks shapes that it does not name."]
+
+
+def _limits(task: Task) -> str:
+    limits, tolerance = task.constraints, task.tolerance
+    return (
+        f"{limits.threads} thread(s); compile {limits.compile_timeout_s:g} s, one call {limits.call_timeout_s:g} s, "
+        f"memory {limits.memory_bytes >> 20} MiB; an output passes where |y - ref| <= {tolerance.relative:g} * |ref| + "
+        f"{tolerance.rms:g} * rms(ref)."
+    )
 
 
 def _domain(domain: SymbolDomain | str) -> str:

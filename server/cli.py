@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
         """The options of this parser and of its subcommands."""
         options = [option for action in self._actions for option in action.option_strings]
         for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse has no public name for it
                 options += [
                     option
                     for parser in action.choices.values()

@@ -33,19 +33,19 @@ def register_resources(app: MCPServer[Any], engine: Engine) -> None:
     async def store() -> Store:
         return (await engine.services()).store
 
-    @app.resource("task://{id}", name="task", description="A task: signature, limits, sources", mime_type=MARKDOWN)
+    @app.resource("task://{task_id}", name="task", description="A task: signature, limits, sources", mime_type=MARKDOWN)
     @_readable
-    async def task(id: str) -> str:
+    async def task(task_id: str) -> str:
         tasks = (await store()).tasks
-        return task_list_markdown(await tasks.list()) if id == "list" else task_markdown(await tasks.get(id))
+        return task_list_markdown(await tasks.list()) if task_id == "list" else task_markdown(await tasks.get(task_id))
 
-    @app.resource("search://{id}", name="search", description="A search: its tree and its best", mime_type=MARKDOWN)
+    @app.resource("search://{search_id}", name="search", description="A search: tree and best", mime_type=MARKDOWN)
     @_readable
-    async def search(id: str) -> str:
+    async def search(search_id: str) -> str:
         events = (await store()).events
-        if id == "list":
+        if search_id == "list":
             return search_list_markdown(await events.search_ids())
-        return search_markdown(id, await events.read(id))
+        return search_markdown(search_id, await events.read(search_id))
 
     @app.resource("device://{model}", name="device", description="What was measured on", mime_type=MARKDOWN)
     @_readable

@@ -140,7 +140,7 @@ class Runs:
                     request.task, request.candidate, request.tier, fresh=request.fresh, progress=remember
                 )
         # Whatever it is belongs to the calls that wait; here it would take down every other judgement.
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - see above
             run.error = error
         finally:
             await self._end(run)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ResourceLink, TextContent, ToolAnnotations
 from pydantic import ValidationError
@@ -31,14 +31,13 @@ class GuardedTool(Tool):
         self._refuse_unknown(arguments)
         try:
             return await super().run(arguments, context, convert_result=convert_result)
-        except ToolError as wrapped:
-            match wrapped.__cause__:
-                case ValidationError() as invalid:
-                    raise ToolError(_wrong_arguments(self.name, invalid)) from None
-                case Exception() as cause:
-                    raise ToolError(explain(cause)) from None
-                case _:
-                    raise
+        except UnexpectedToolError as crash:
+            cause = crash.__cause__
+            raise ToolError(explain(cause if isinstance(cause, Exception) else crash)) from None
+        except ToolError as refusal:
+            if isinstance(refusal.__cause__, ValidationError):
+                raise ToolError(_wrong_arguments(self.name, refusal.__cause__)) from None
+            raise
 
     def _refuse_unknown(self, arguments: Mapping[str, Any]) -> None:
         known = list(self.parameters["properties"])
