@@ -51,6 +51,6 @@ def run_claude(prompt: str, *, api_url: str, mcp_config: Path, project: Path, ho
     finished = run_bounded(command, cwd=project, environment=clean_environment(home, environment))
     events = finished.events()
     said = f"exit code {finished.exit_code}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}"
-    assert events and events[-1]["type"] == "result", f"Claude Code ended without a result: {said}"
+    assert [event["type"] for event in events[-1:]] == ["result"], f"Claude Code ended without a result: {said}"
     (init,) = [event for event in events if event["type"] == "system" and event["subtype"] == "init"]
     return ClaudeRun(init=init, result=events[-1])

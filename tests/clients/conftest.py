@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 from clients.desk import Desk
 from node_tools import installed_version
 

@@ -16,7 +16,7 @@ class Call:
     """A tool that the model calls, by the name that the MCP server (or the client, for its own tools) gives it."""
 
     tool: str
-    arguments: Mapping[str, str]
+    arguments: Mapping[str, str | int]
 
 
 @dataclass(frozen=True)

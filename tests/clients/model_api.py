@@ -41,7 +41,7 @@ def model_api(path: str, key_header: Mapping[str, str], answer: Answer) -> Itera
             body = self.rfile.read(int(self.headers["content-length"]))
             try:
                 stream = self._stream(json.loads(body))
-            except Exception:
+            except (AssertionError, LookupError, TypeError, ValueError):
                 api.problems.append(f"POST {self.path}\n{traceback.format_exc()}")
                 error = {"type": "error", "error": {"type": "invalid_request_error", "message": "stand-in failed"}}
                 self._respond(HTTPStatus.BAD_REQUEST, "application/json", json.dumps(error).encode())
@@ -62,7 +62,7 @@ def model_api(path: str, key_header: Mapping[str, str], answer: Answer) -> Itera
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
             """Requests are kept in `api`; the test's own output stays readable."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from clients.conversation import Call, Conversation
-
+from clients.conversation import Call, Conversation, Mind
 from kernelguild.memory.schema import Evaluation, MeasuredTiming, Status, Tier
 
 PROMPT = "Make the kernel of kernelbench:problem.py faster, in C++. Call compile with your first draft."
@@ -28,6 +27,18 @@ class Reader:
 
     def __call__(self, conversation: Conversation) -> Call | str:
         return conversation.exchanges[-1].shown if conversation.exchanges else self.call
+
+
+@dataclass
+class Recorder:
+    """A mind whose last conversation can be looked at."""
+
+    mind: Mind
+    conversation: Conversation = field(default_factory=lambda: Conversation("", (), {}))
+
+    def __call__(self, conversation: Conversation) -> Call | str:
+        self.conversation = conversation
+        return self.mind(conversation)
 
 
 def assert_the_kernel_was_proven(verdicts: Sequence[Evaluation]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from clients.claude import ClaudeRun, run_claude
 from clients.conversation import SERVER, Call, Mind
 from clients.desk import Desk

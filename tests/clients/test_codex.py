@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from clients.codex import CodexRun, ToolMode, run_codex
 from clients.conversation import SERVER, Call, Mind
 from clients.desk import Desk
@@ -15,6 +16,7 @@ from clients.story import (
     BLANKED,
     PROMPT,
     Reader,
+    Recorder,
     assert_it_stayed_at_the_error,
     assert_the_kernel_was_proven,
 )
@@ -54,6 +56,14 @@ def test_codex_is_lost_without_the_text_of_the_result(desk: Desk, mode: ToolMode
     run = session(desk, Engineer(desk.draft, read=hide), mode, codex_over_stdio())
     assert run.answer.startswith("I am stuck: ")
     assert_it_stayed_at_the_error(desk.verdicts())
+
+
+def test_codex_follows_work_that_outlasts_its_calls(desk: Desk) -> None:
+    mind = Recorder(Engineer(desk.draft, options={"wait_s": 0}))
+    run = session(desk, mind, ToolMode.FUNCTIONS, codex_over_stdio())
+    assert run.answer.startswith("Done: ")
+    assert [exchange.call.tool for exchange in mind.conversation.exchanges][:4] == ["compile", "job", "compile", "job"]
+    assert_the_kernel_was_proven(desk.verdicts())
 
 
 def test_codex_reads_a_resource_of_the_server(desk: Desk) -> None:
