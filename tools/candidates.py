@@ -20,7 +20,9 @@ def language_of(path: Path) -> Language:
         return SUFFIXES[path.suffix.lower()]
     except KeyError:
         known = ", ".join(f"{suffix} ({language.value})" for suffix, language in SUFFIXES.items())
-        raise InputError(f"{path}: no language has the suffix {path.suffix!r}; name the language (known: {known})") from None
+        raise InputError(
+            f"{path}: no language has the suffix {path.suffix!r}; name the language (known: {known})"
+        ) from None
 
 
 def load_candidate(path: Path, language: Language | None) -> Candidate:

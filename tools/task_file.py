@@ -54,7 +54,7 @@ class TaskFile(Record):
     """What the speedup divides by: the seed implementation or the PyTorch reference."""
     entry: Identifier
     """The C symbol that a `cpp` candidate exports."""
-    symbols: dict[Identifier, SymbolDomain | str] = {}
+    symbols: dict[Identifier, SymbolDomain | str] = Field(default_factory=dict)
     """Name -> the values that it may take, or an expression over other symbols."""
     inputs: tuple[InputSpec, ...] = Field(min_length=1)
     outputs: tuple[TensorSpec, ...] = Field(min_length=1)

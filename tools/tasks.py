@@ -57,14 +57,18 @@ def load_task(spec: str | Path) -> Task:
 def _task(file: TaskFile, path: Path) -> Task:
     for problem in _problems(file):
         raise ConfigError(f"{path}:{_line(path, problem[0])}: {problem[0]}: {problem[1]}")
-    reference_source = _beside(path, file.reference.file, "reference.file")
-    if file.reference.function not in _defined_names(reference_source, file.reference.file):
-        raise ConfigError(f"{path}:{_line(path, 'reference')}: reference.function: {file.reference.file} defines no {file.reference.function!r}")
+    reference = file.reference
+    reference_source = _beside(path, reference.file, "reference.file")
+    if reference.function not in _defined_names(reference_source, reference.file):
+        where = f"{path}:{_line(path, 'reference')}: reference.function"
+        raise ConfigError(f"{where}: {reference.file} defines no {reference.function!r}")
     try:
         return Task(
             name=file.name,
             description=file.description,
-            reference=FunctionReference(path=file.reference.file, source=reference_source, function=file.reference.function),
+            reference=FunctionReference(
+                path=file.reference.file, source=reference_source, function=file.reference.function
+            ),
             entry=file.entry,
             seed=_seed(file, path),
             baseline=file.baseline,
@@ -92,7 +96,9 @@ def _template(file: TaskFile, path: Path) -> Template | None:
     if file.template is None:
         return None
     source = _beside(path, file.template.file, "template.file")
-    return Template(language=file.template.language, path=file.template.file, source=source, strategies=file.template.strategies)
+    return Template(
+        language=file.template.language, path=file.template.file, source=source, strategies=file.template.strategies
+    )
 
 
 def _beside(task_path: Path, name: str, key: str) -> str:
@@ -120,7 +126,10 @@ def _problems(file: TaskFile) -> Iterator[tuple[str, str]]:
             yield "inputs", f"the name {name!r} is used twice (symbols, inputs and outputs share one namespace)"
     for flag in file.constraints.compiler_flags:
         if flag not in ALLOWED_COMPILER_FLAGS:
-            yield "constraints.compiler_flags", f"{flag!r} is not allowed (allowed: {', '.join(sorted(ALLOWED_COMPILER_FLAGS))})"
+            yield (
+                "constraints.compiler_flags",
+                f"{flag!r} is not allowed (allowed: {', '.join(sorted(ALLOWED_COMPILER_FLAGS))})",
+            )
     free = {name: domain for name, domain in file.symbols.items() if isinstance(domain, SymbolDomain)}
     derived = {name: text for name, text in file.symbols.items() if isinstance(text, str)}
     for index, shape in enumerate(file.shapes):
@@ -138,7 +147,8 @@ def _shape_problems(
     for name in free.keys() & shape.keys():
         domain = free[name]
         if not domain.min <= shape[name] <= domain.max or shape[name] % domain.multiple_of:
-            yield where, f"{name} = {shape[name]} is outside its domain {domain.min}..{domain.max}, multiple of {domain.multiple_of}"
+            allowed = f"{domain.min}..{domain.max}, multiple of {domain.multiple_of}"
+            yield where, f"{name} = {shape[name]} is outside its domain {allowed}"
     try:
         values = resolve(derived, shape)
     except ExpressionError as error:
@@ -209,8 +219,12 @@ def _load_kernelbench(path: Path) -> Task:
     source = read_source(path)
     missing = [name for name in KERNELBENCH_NAMES if name not in _defined_names(source, str(path))]
     if missing:
-        raise ConfigError(f"{path}:1: defines no {missing[0]!r}; a KernelBench problem needs {', '.join(KERNELBENCH_NAMES)}")
-    seed = candidate_from_source(f"{source.rstrip()}\n\n\nclass ModelNew(Model):\n    pass\n", Language.PYTORCH, name=str(path))
+        raise ConfigError(
+            f"{path}:1: defines no {missing[0]!r}; a KernelBench problem needs {', '.join(KERNELBENCH_NAMES)}"
+        )
+    seed = candidate_from_source(
+        f"{source.rstrip()}\n\n\nclass ModelNew(Model):\n    pass\n", Language.PYTORCH, name=str(path)
+    )
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", path.stem if path.stem != "problem" else path.resolve().parent.name)
     return Task(
         name=name.lstrip("_.-")[:100] or "kernelbench",

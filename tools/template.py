@@ -66,9 +66,7 @@ def strategies_in_use(template: Template, assignment: Assignment) -> set[str]:
 
 def random_assignment(template: Template, rng: random.Random) -> dict[str, Value]:
     """Each parameter drawn uniformly from its values."""
-    return canonicalise(
-        template, {parameter.name: rng.choice(parameter.values) for parameter in template.parameters}
-    )
+    return canonicalise(template, {parameter.name: rng.choice(parameter.values) for parameter in template.parameters})
 
 
 def count_assignments(template: Template) -> int:

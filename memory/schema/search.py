@@ -12,6 +12,8 @@ from .strategies import STRATEGIES
 
 
 class SearchStatus(StrEnum):
+    """Where a search stands."""
+
     RUNNING = "running"
     FINISHED = "finished"
     """The budget is spent, or nothing is left to propose."""
@@ -129,6 +131,8 @@ class Node(StoredRecord):
 
 
 class LeaseStatus(StrEnum):
+    """Where a lease stands."""
+
     OPEN = "open"
     SUBMITTED = "submitted"
     FAILED = "failed"

@@ -198,7 +198,7 @@ class Task(StoredRecord):
     """The search's root."""
     baseline: Literal["seed", "reference"] = "seed"
     """What speedup and V divide by."""
-    symbols: dict[Identifier, SymbolDomain | str] = {}
+    symbols: dict[Identifier, SymbolDomain | str] = Field(default_factory=dict)
     """Name -> domain, or an expression over other symbols; order is the order of the C arguments."""
     inputs: tuple[InputSpec, ...] = ()
     """Empty for a KernelBench problem, whose `get_inputs()` says it."""

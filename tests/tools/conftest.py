@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kernelguild.memory.clock import SystemClock
 from affine_task import Judgement, write_task
+from kernelguild.memory.clock import SystemClock
 from kernelguild.memory.schema import Candidate, Evaluation, Task, Tier
 from kernelguild.tools.judge import sandbox
 from kernelguild.tools.judge.bench import Bench
 from kernelguild.tools.judge.judge import Judge
 from kernelguild.tools.judge.request import EvaluationRequest
 from kernelguild.tools.tasks import load_task
+
 
 @pytest.fixture(scope="session")
 def judge() -> Iterator[Judge]:

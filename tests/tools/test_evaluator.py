@@ -7,8 +7,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from affine_task import RIGHT, cpp
 
+from affine_task import RIGHT, cpp
 from kernelguild.memory.errors import ConfigError, HarnessError
 from kernelguild.memory.schema import Candidate, FunctionReference, Status, Task, Tier
 from kernelguild.memory.store import open_store
@@ -28,7 +28,8 @@ async def test_the_same_question_is_answered_from_the_store_and_fresh_adds_a_ver
         first = await evaluator.evaluate(affine, cpp(RIGHT), Tier.VERIFY)
         assert await evaluator.evaluate(affine, cpp(RIGHT), Tier.VERIFY) == first
         again = await evaluator.evaluate(affine, cpp(RIGHT), Tier.VERIFY, fresh=True)
-        assert again.id != first.id and again.key == first.key
+        assert again.id != first.id
+        assert again.key == first.key
         assert await store.evaluations.get(first.id) == first
         assert await store.candidates.get(first.candidate_id) == cpp(RIGHT)
         assert (await store.tasks.get(first.task_id)).name == affine.name
@@ -36,9 +37,7 @@ async def test_the_same_question_is_answered_from_the_store_and_fresh_adds_a_ver
 
 
 async def test_a_cancelled_evaluation_stops_its_worker_and_the_next_one_works(tmp_path: Path, affine: Task) -> None:
-    patient = affine.model_copy(
-        update={"constraints": affine.constraints.model_copy(update={"call_timeout_s": 300.0})}
-    )
+    patient = affine.model_copy(update={"constraints": affine.constraints.model_copy(update={"call_timeout_s": 300.0})})
     async with open_store(tmp_path / "home") as store, open_evaluator(store) as evaluator:
         checking = anyio.Event()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from affine_task import RIGHT, Judgement, cpp, pytorch
 
+from affine_task import RIGHT, Judgement, cpp, pytorch
 from kernelguild.memory.errors import ConfigError
 from kernelguild.memory.schema import (
     Candidate,
@@ -58,7 +58,8 @@ def test_a_right_candidate_is_checked_at_the_timed_and_at_hidden_shapes(evaluate
     assert evaluation.shapes[0].cases == 6
     assert evaluation.shapes[1].symbols == {"n": 1}
     assert all(error.tolerance_ratio <= 1 for shape in evaluation.shapes for error in shape.errors)
-    assert evaluation.isolation is not None and evaluation.isolation.confined
+    assert evaluation.isolation is not None
+    assert evaluation.isolation.confined
 
 
 def test_hidden_shapes_differ_from_call_to_call(evaluate: Judgement) -> None:
@@ -87,7 +88,9 @@ def test_a_wrong_baseline_is_the_tasks_fault(evaluate: Judgement, affine: Task) 
 
 
 def test_a_reference_that_raises_is_the_tasks_fault(evaluate: Judgement, affine: Task) -> None:
-    reference = FunctionReference(path="reference.py", source="def affine(x):\n    return x.nonsense()\n", function="affine")
+    reference = FunctionReference(
+        path="reference.py", source="def affine(x):\n    return x.nonsense()\n", function="affine"
+    )
     with pytest.raises(ConfigError, match=r"reference.py: the reference failed: AttributeError"):
         evaluate(cpp(RIGHT), Tier.VERIFY, affine.model_copy(update={"reference": reference}))
 

@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+
 from affine_task import RIGHT, Judgement, cpp, pytorch
-
 from kernelguild.memory.schema import Candidate, Language, Status, Task, Tier
-
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,9 @@ def test_the_candidate_cannot_read_write_or_connect_outside(evaluate: Judgement,
     secret = tmp_path / "secret.txt"
     secret.write_text("secret", encoding="utf-8")
     target = tmp_path / "written.txt"
-    preamble = "#include <fcntl.h>\n#include <sys/socket.h>\n#include <netinet/in.h>\n#include <csignal>\n#include <unistd.h>"
+    preamble = (
+        "#include <fcntl.h>\n#include <sys/socket.h>\n#include <netinet/in.h>\n#include <csignal>\n#include <unistd.h>"
+    )
     body = f"""
     if (open("{secret}", O_RDONLY) >= 0) return 11;
     if (open("{target}", O_WRONLY | O_CREAT, 0600) >= 0) return 12;
@@ -110,7 +111,7 @@ def test_processes_that_a_candidate_leaves_behind_die_with_it(evaluate: Judgemen
     preamble = "#include <unistd.h>\n#include <sys/prctl.h>"
     body = f"""
     static bool once = false;
-    if (!once) {{ once = true; if (fork() == 0) {{ setsid(); prctl(PR_SET_NAME, "{marker[:15]}"); for (;;) pause(); }} }}
+    if (!once) {{ once = true; if (!fork()) {{ setsid(); prctl(PR_SET_NAME, "{marker[:15]}"); for (;;) pause(); }} }}
     {RIGHT}"""
     assert evaluate(cpp(body, preamble)).status is Status.PASSED
     names = [_name(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()]

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from affine_task import TASK, write_task
 
+from affine_task import TASK, write_task
 from kernelguild.memory.errors import ConfigError, InputError, NotFoundError
 from kernelguild.memory.schema import Language
 from kernelguild.tools.candidates import load_candidate

@@ -1,1 +1,1 @@
-"""The judge: reference, secret seeds, expected outputs, comparison and clock on one side; the candidate on the other."""
+"""The judge: reference, seeds, expected outputs and clock on one side, the candidate on the other."""

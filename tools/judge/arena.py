@@ -74,9 +74,7 @@ class Arena:
         offset = self._guard(0, "the first tensor")
         slots = []
         for plan in plans:
-            flat = torch.frombuffer(
-                self._memory, dtype=getattr(torch, plan.dtype), count=plan.elements, offset=offset
-            )
+            flat = torch.frombuffer(self._memory, dtype=getattr(torch, plan.dtype), count=plan.elements, offset=offset)
             slots.append(Slot(plan, offset, flat.view(plan.shape)))
             # The bytes between the tensor's end and the next guard belong to the guard.
             offset = self._guard(offset + plan.size_bytes, plan.name)
@@ -104,7 +102,9 @@ class Arena:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from ...memory.errors import UnavailableError
 from ...memory.schema import Candidate, CompileReport, Language, Status, Task, content_id
+from .arena import TensorPlan
 from .bench import Bench
 from .failure import CandidateFailure, clean
 from .languages import BASE_COMPILER_FLAGS, CXX, LANGUAGES
 from .problem import Signature
-from .arena import TensorPlan
 from .worker import wait_or_timeout
 
 MAX_DIAGNOSTICS_CHARS = 6000
@@ -55,7 +55,9 @@ class Builder:
         key = content_id(candidate.id, declaration, *task.constraints.compiler_flags)
         if key in self._cache:
             known = self._cache[key]
-            return Built(known.report.model_copy(update={"cached": True}), known.log, known.target, known.status, known.message)
+            return Built(
+                known.report.model_copy(update={"cached": True}), known.log, known.target, known.status, known.message
+            )
         if candidate.language is Language.CPP:
             built = self._compile(task, candidate, declaration)
         else:
@@ -76,7 +78,9 @@ class Builder:
             ended = wait_or_timeout(worker, timeout_s)
             log = worker.output()
         duration_s = time.monotonic() - start
-        library = _take_library(scratch / "candidate.so", kept / "candidate.so") if ended and ended.exit_code == 0 else None
+        library = (
+            _take_library(scratch / "candidate.so", kept / "candidate.so") if ended and ended.exit_code == 0 else None
+        )
         shutil.rmtree(scratch, ignore_errors=True)
         diagnostics, truncated = shorten(clean(log.decode("utf-8", "replace")))
         report = CompileReport(
@@ -141,7 +145,9 @@ def shorten(log: str) -> tuple[str, bool]:
     text = "\n".join([*lines[first:], *lines[:first]])
     if len(text) <= MAX_DIAGNOSTICS_CHARS:
         return text, False
-    return text[: text.rfind("\n", 0, MAX_DIAGNOSTICS_CHARS)] if "\n" in text[:MAX_DIAGNOSTICS_CHARS] else text[:MAX_DIAGNOSTICS_CHARS], True
+    return text[: text.rfind("\n", 0, MAX_DIAGNOSTICS_CHARS)] if "\n" in text[:MAX_DIAGNOSTICS_CHARS] else text[
+        :MAX_DIAGNOSTICS_CHARS
+    ], True
 
 
 def _compile_failure(diagnostics: str, died_of: int | None) -> tuple[Status, str]:

@@ -19,8 +19,7 @@ def draw(case: str, spec: InputSpec, shape: tuple[int, ...], generator: torch.Ge
     """
     dtype = getattr(torch, spec.dtype)
     if spec.distribution is Distribution.INTEGERS:
-        low, high = int(spec.low or 0), int(spec.high or 0)
-        return torch.randint(low, high, shape, generator=generator).to(dtype)
+        return torch.randint(int(spec.low or 0), int(spec.high or 0), shape, generator=generator).to(dtype)
     if spec.distribution is Distribution.UNIFORM:
         low, high = 0.0 if spec.low is None else spec.low, 1.0 if spec.high is None else spec.high
         return (low + (high - low) * unit(case, shape, generator)).to(dtype)

@@ -45,7 +45,7 @@ def _allowed(ref: torch.Tensor, finite: torch.Tensor, tolerance: Tolerance) -> t
     # Scaled by the largest value: its square may be beyond float64, and an infinite rms would allow everything.
     largest = float(clean.abs().max()) or 1.0
     rms = largest * float((clean / largest).square().sum() / count) ** 0.5
-    return tolerance.relative * clean.abs() + tolerance.rms * rms
+    return torch.add(tolerance.relative * clean.abs(), tolerance.rms * rms)
 
 
 def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -45,7 +45,8 @@ class JudgeProcess:
     """One judge process and the frames that go in and out."""
 
     def __init__(self, process: anyio.abc.Process) -> None:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         self._process = process
         self._stdin = process.stdin
         self._stdout = BufferedByteReceiveStream(process.stdout)

@@ -104,5 +104,7 @@ def last_line(text: str) -> str:
 def clean(text: str) -> str:
     """Untrusted text without control, formatting (bidirectional) and surrogate characters."""
     return "".join(
-        character for character in text if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+        character
+        for character in text
+        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
     )

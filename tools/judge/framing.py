@@ -9,6 +9,7 @@ HEADER = struct.Struct("=I")
 
 
 def write(stream: BinaryIO, data: bytes) -> None:
+    """Send one message."""
     stream.write(HEADER.pack(len(data)) + data)
     stream.flush()
 

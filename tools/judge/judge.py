@@ -102,7 +102,8 @@ class Judge:
         report(Progress(done=1, total=10, message="checking correctness"))
         verifier = Verifier(self._bench, task, problem, generator)
         seen.shapes = verifier.verify(
-            program, lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness"))
+            program,
+            lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
         if tier is Tier.PROFILE:
             self._time(task, program, problem, generator, seen, report)
@@ -114,7 +115,9 @@ class Judge:
         timer = Timer(self._bench, task, problem, generator, self._device.instance)
         baseline = self._baseline(task, problem, generator)
         timing, per_shape = timer.time(
-            program, baseline, lambda done, total: report(Progress(done=3 + 7 * done / total, total=10, message="timing"))
+            program,
+            baseline,
+            lambda done, total: report(Progress(done=3 + 7 * done / total, total=10, message="timing")),
         )
         seen.timing = timing
         times = iter(per_shape)
@@ -239,5 +242,3 @@ def _artifacts(built: Built | None) -> tuple[tuple[Artifact, ...], list[bytes]]:
         for name, media, data in files
     )
     return artifacts, [data for _, _, data in files]
-
-

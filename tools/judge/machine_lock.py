@@ -46,7 +46,6 @@ def _open(instance: str) -> int:
             # Without O_CREAT first: a sticky folder refuses O_CREAT on somebody else's file.
             return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-            return descriptor
+            return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise HarnessError(f"the machine's timing lock cannot be opened: {error}") from error

@@ -114,12 +114,11 @@ def open_problem(task: Task, generator: torch.Generator) -> Problem:
 class FunctionProblem:
     """A task file: a function, declared tensors, symbols with domains."""
 
-    init_inputs: list[Any] = []
-    construction_seed = 0
-
     def __init__(self, task: Task, reference: FunctionReference) -> None:
         self._task = task
         self._path = reference.path
+        self.init_inputs: list[Any] = []
+        self.construction_seed = 0
         module = load_module(reference.path, reference.source)
         self._function = module[reference.function]
         code = getattr(self._function, "__code__", None)
@@ -157,8 +156,10 @@ class FunctionProblem:
         outputs = as_tuple(run_reference(self._path, lambda: self._function(*inputs, **symbols)))
         plans = self.signature(shape).outputs
         shapes = [tuple(output.shape) for output in outputs]
-        if shapes != [plan.shape for plan in plans]:
-            raise ConfigError(f"{self._path}: the reference gives shapes {shapes} for {shape.symbols}, the task declares {[plan.shape for plan in plans]}")
+        declared = [plan.shape for plan in plans]
+        if shapes != declared:
+            found = f"the reference gives shapes {shapes} for {shape.symbols}"
+            raise ConfigError(f"{self._path}: {found}, the task declares {declared}")
         return outputs
 
     def _plan(self, spec: TensorSpec | InputSpec, shape: Shape) -> TensorPlan:
@@ -283,6 +284,7 @@ def run_reference(path: str, body: Any) -> Any:
 
 
 def as_tuple(result: Any) -> tuple[torch.Tensor, ...]:
+    """What a reference returned, as a tuple of outputs."""
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 

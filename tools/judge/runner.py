@@ -14,6 +14,7 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from .worker_spec import (
@@ -52,7 +53,7 @@ def run(spec: WorkerSpec, command: int, reply: int, shared: int) -> None:
     os.write(reply, READY)
     try:
         _serve(program, memory, command, reply)
-    except BaseException as error:  # candidate code may raise anything
+    except BaseException as error:  # noqa: BLE001  candidate code may raise anything
         give_up(EXIT_MEMORY if isinstance(error, MemoryError) else EXIT_CALL, error)
 
 
@@ -86,7 +87,7 @@ def _read_layout(command: int) -> Layout:
 def _load(spec: WorkerSpec) -> Program:
     try:
         return _LOADERS[spec.kind](spec)
-    except BaseException as error:  # candidate code may raise anything, SystemExit included
+    except BaseException as error:  # noqa: BLE001  candidate code may raise anything, SystemExit included
         give_up(EXIT_MEMORY if isinstance(error, MemoryError) else EXIT_SETUP, error)
 
 
@@ -220,6 +221,6 @@ def _execute(path: str) -> dict[str, Any]:
         raise ImportError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(specification)
     sys.modules["candidate"] = module
-    sys.path.insert(0, os.path.dirname(path))
+    sys.path.insert(0, str(Path(path).parent))
     specification.loader.exec_module(module)
     return vars(module)

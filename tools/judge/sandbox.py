@@ -11,6 +11,7 @@ import resource
 import signal
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 
 from ...memory.schema import Isolation
 
@@ -100,7 +101,8 @@ def confine(access: Access, limits: Limits) -> None:
 
 def landlock_abi() -> int:
     """The kernel's Landlock version; 0 where it has none."""
-    return max(0, _LIBC.syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_CREATE_RULESET_VERSION))
+    version: int = _LIBC.syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_CREATE_RULESET_VERSION)
+    return max(0, version)
 
 
 def probe() -> Isolation:
@@ -132,8 +134,7 @@ def _probe_child(sender: int) -> None:
 
 
 def _set_limits(limits: Limits) -> None:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        used_bytes = int(file.read().split()[0]) * resource.getpagesize()
+    used_bytes = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     total = used_bytes + limits.memory_bytes
     for kind, value in (
         (resource.RLIMIT_AS, total),
@@ -178,7 +179,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     except FileNotFoundError:
         return
     try:
-        if not os.path.isdir(path):
+        if not Path(path).is_dir():
             rights &= FILE_ACCESS
         handled = RIGHTS_OF_ABI[max(version for version in RIGHTS_OF_ABI if version <= landlock_abi())]
         rule = struct.pack("=Qi", rights & handled, descriptor)
@@ -191,8 +192,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
+    Path(path).write_text(text, encoding="ascii")
 
 
 def _check(result: int, what: str) -> None:

@@ -22,8 +22,8 @@ from .failure import CandidateFailure
 from .machine_lock import timing_lock
 from .problem import Parameters, Problem, Shape
 from .statistics import Ratio, ratio_over_pairs
-from .worker import Worker
 from .trial import CallLimits, Trial, without_collection
+from .worker import Worker
 
 PAIRS = 8
 MAX_SAMPLES = 10
@@ -68,7 +68,7 @@ class Timer:
         shapes = [shape for shape in self.problem.shapes(self.generator) if not shape.hidden]
         samples = [Samples() for _ in shapes]
         pair_ratios = []
-        with timing_lock(self.device_instance), without_collection(), _pinned(self._cpu()):
+        with timing_lock(self.device_instance), without_collection(), _Pinned(self._cpu()):
             for shape, seen in zip(shapes, samples, strict=True):
                 seen.overhead_s = self._empty_call_s(shape)
             count = self._sample_count(shapes, candidate, baseline)
@@ -144,7 +144,10 @@ class Timer:
         """What a call costs by itself: reveal, handshake and taking the output, with a worker that does nothing."""
         signature = self.problem.signature(shape)
         parameters = self.problem.draw_parameters(self.generator)
-        with Arena(required_bytes(signature.tensors)) as arena, self.bench.start_empty(arena, cpu=self._cpu()) as worker:
+        with (
+            Arena(required_bytes(signature.tensors)) as arena,
+            self.bench.start_empty(arena, cpu=self._cpu()) as worker,
+        ):
             trial = Trial(worker, arena, signature, shape, parameters, self._limits())
             drawn = self.problem.draw(shape, DECLARED, parameters, self.generator)
             return statistics.median(trial.run(drawn, DECLARED) for _ in range(EMPTY_CALLS))
@@ -201,7 +204,7 @@ class Timer:
         return max(os.sched_getaffinity(0)) if self.task.constraints.threads == 1 else None
 
 
-class _pinned:
+class _Pinned:
     """Hold the judge's thread on a core for a while; None leaves it free."""
 
     def __init__(self, cpu: int | None) -> None:

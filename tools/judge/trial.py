@@ -36,7 +36,13 @@ class Trial:
     """A configured worker. The arena's layout is this trial's until the next one is made."""
 
     def __init__(
-        self, worker: Worker, arena: Arena, signature: Signature, shape: Shape, parameters: Parameters, limits: CallLimits
+        self,
+        worker: Worker,
+        arena: Arena,
+        signature: Signature,
+        shape: Shape,
+        parameters: Parameters,
+        limits: CallLimits,
     ) -> None:
         self._worker = worker
         self._arena = arena
@@ -61,8 +67,8 @@ class Trial:
         withheld = self._prepare(drawn)
         doing = self._where("calling it", case)
         start = time.perf_counter_ns()
-        for slot, indices, values in withheld:
-            slot.view(-1).index_copy_(0, indices, values)
+        for flat, indices, values in withheld:
+            flat.index_copy_(0, indices, values)
         call(self._worker, doing, self._limits.call_s)
         # The copy is inside the region: what a thread of the candidate writes later is not taken.
         for target, slot in zip(self._taken, self._outputs, strict=True):
@@ -88,7 +94,9 @@ class Trial:
         wrong = next((error for error in errors if error.tolerance_ratio > 1), None)
         if wrong is None:
             return errors
-        result = ShapeResult(symbols=self._shape.symbols, hidden=self._shape.hidden, cases=1, failed_case=case, errors=errors)
+        result = ShapeResult(
+            symbols=self._shape.symbols, hidden=self._shape.hidden, cases=1, failed_case=case, errors=errors
+        )
         raise CandidateFailure(Status.INCORRECT_VALUES, _describe(wrong, self._shape, case), shape=result)
 
     def _prepare(self, drawn: Drawn) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
@@ -102,16 +110,20 @@ class Trial:
             indices = torch.randint(value.numel(), (count,))
             flat = slot.tensor.view(-1)
             flat[indices] = _wrong(flat.dtype)
-            withheld.append((slot.tensor, indices, value.reshape(-1)[indices]))
+            withheld.append((flat, indices, value.reshape(-1)[indices]))
         return withheld
 
     def _check_memory(self, drawn: Drawn, case: str) -> None:
         overrun = self._arena.overrun()
         if overrun is not None:
-            raise self._misuse("out_of_bounds_write", f"wrote past the end of (or before) {overrun}", Status.RUNTIME_ERROR, case)
+            raise self._misuse(
+                "out_of_bounds_write", f"wrote past the end of (or before) {overrun}", Status.RUNTIME_ERROR, case
+            )
         for slot, value in zip(self._inputs, drawn.inputs, strict=True):
             if not torch.equal(slot.tensor.view(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)):
-                raise self._misuse("input_modified", f"changed its input {slot.plan.name}", Status.INTEGRITY_VIOLATION, case)
+                raise self._misuse(
+                    "input_modified", f"changed its input {slot.plan.name}", Status.INTEGRITY_VIOLATION, case
+                )
 
     def _misuse(self, kind: str, what: str, status: Status, case: str) -> CandidateFailure:
         evidence = f"it {what} ({self._where('seen', case)})"
@@ -139,7 +151,9 @@ def without_collection() -> Iterator[None]:
 def _layout(signature: Signature, inputs: list[Slot], parameters: list[Slot], outputs: list[Slot]) -> dict[str, object]:
     slots = iter(inputs)
     return {
-        "inputs": [next(slots).describe() if isinstance(plan, TensorPlan) else {"value": plan} for plan in signature.inputs],
+        "inputs": [
+            next(slots).describe() if isinstance(plan, TensorPlan) else {"value": plan} for plan in signature.inputs
+        ],
         "parameters": [slot.describe() for slot in parameters],
         "outputs": [slot.describe() for slot in outputs],
         "symbols": list(signature.symbols),

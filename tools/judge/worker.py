@@ -115,7 +115,9 @@ class Worker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _send(self, data: bytes) -> None:
@@ -150,7 +152,7 @@ class Zygote:
         command_read, command_write = os.pipe()
         reply_read, reply_write = os.pipe()
         status_read, status_write = os.pipe()
-        output = tempfile.TemporaryFile()
+        output = tempfile.TemporaryFile()  # noqa: SIM115  the worker's handle closes it
         given = [command_read, reply_write, shared, output.fileno(), status_write]
         try:
             socket.send_fds(control, [spec.dumps()], given)

@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import NoReturn
 
 from . import runner, sandbox
@@ -34,7 +35,7 @@ def serve(control: socket.socket) -> None:
         warden = os.fork()
         if warden == 0:
             control.close()
-            _guard(lambda: _warden(WorkerSpec.loads(data), *descriptors))
+            _guard(partial(_warden, WorkerSpec.loads(data), *descriptors))
         pidfd = os.pidfd_open(warden)
         socket.send_fds(control, [str(warden).encode()], [pidfd])
         for descriptor in (*descriptors, pidfd):
@@ -51,7 +52,7 @@ def _guard(body: Callable[[], None]) -> NoReturn:
     """Run the child's part; a forked child must never return into the parent's loop."""
     try:
         body()
-    except BaseException as error:  # whatever it was, the only thing left to do is to end
+    except BaseException as error:  # noqa: BLE001  whatever it was, the only thing left to do is to end
         os.write(2, f"{error}\n".encode())
         os._exit(1)
     os._exit(0)
