@@ -76,9 +76,9 @@ def _write(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            os.replace(file.name, path)
+            Path(file.name).replace(path)
         except BaseException:
-            os.unlink(file.name)
+            Path(file.name).unlink()
             raise
     _sync_folder(path.parent)
 

@@ -8,6 +8,8 @@ from .schema import Candidate
 
 
 class CandidateStore:
+    """Candidates by id; equal content is kept once."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 

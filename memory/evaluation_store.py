@@ -8,6 +8,8 @@ from .schema import NOT_ABOUT_THE_CANDIDATE, Device, Evaluation
 
 
 class EvaluationStore:
+    """Evaluations by id and by key; nothing is ever replaced."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 

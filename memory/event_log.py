@@ -8,6 +8,8 @@ from .schema import Event, EventBody
 
 
 class EventLog:
+    """The events of every search, each numbered from 1 without gaps, whoever writes."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 

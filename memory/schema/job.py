@@ -10,6 +10,8 @@ from .base import Record, StoredRecord
 
 
 class JobStatus(StrEnum):
+    """How far a job is; all but `running` are final."""
+
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"

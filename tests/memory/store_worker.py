@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import anyio
+
 from kernelguild.memory.errors import ConflictError
 from kernelguild.memory.schema import RoundAborted
 from kernelguild.memory.store import Store, open_store

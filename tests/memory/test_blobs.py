@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+
 from kernelguild.memory.blobs import BlobStore
 from kernelguild.memory.errors import NotFoundError, StoreError
 from kernelguild.memory.store import open_store

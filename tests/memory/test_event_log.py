@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from kernelguild.memory.errors import ConflictError
 from kernelguild.memory.schema import RoundAborted
 from kernelguild.memory.store import open_store
@@ -46,7 +47,7 @@ async def test_of_two_logs_that_expect_the_same_sequence_one_is_refused(tmp_path
 
 async def test_a_gap_is_refused(tmp_path: Path) -> None:
     async with open_store(tmp_path) as store:
-        with pytest.raises(ConflictError, match="event 2 .* cannot follow event 0"):
+        with pytest.raises(ConflictError, match=r"event 2 .* cannot follow event 0"):
             await store.events.append(SEARCH_ID, ABORTED, sequence=2, at_s=1.0)
         assert await store.events.read(SEARCH_ID) == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from kernelguild.memory.errors import ConfigError
 from kernelguild.memory.home import find_home
 

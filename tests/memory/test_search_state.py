@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
+
 from kernelguild.memory.errors import StoreError
 from kernelguild.memory.schema import (
     BestConfirmed,

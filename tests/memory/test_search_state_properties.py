@@ -10,6 +10,7 @@ from typing import TypeVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from kernelguild.memory.schema import (
     Event,
     EventBody,

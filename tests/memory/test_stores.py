@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from kernelguild.memory.errors import NotFoundError, StoreError
 from kernelguild.memory.schema import Candidate, Language, Status
 from kernelguild.memory.store import Store, open_store
@@ -47,11 +48,11 @@ async def test_tasks_that_share_an_id_are_found_by_either_name_and_listed_once(s
 
 
 async def test_an_unknown_task_name_lists_the_nearest_ones(store: Store) -> None:
-    with pytest.raises(NotFoundError, match="none is stored yet: give the path of a task.yaml"):
+    with pytest.raises(NotFoundError, match=r"none is stored yet: give the path of a task\.yaml"):
         await store.tasks.find("softmax")
     await store.tasks.put(task("softmax_cpp"))
     await store.tasks.put(task("swish", seed=1))
-    with pytest.raises(NotFoundError, match="'sofmax_cpp' .nearest: softmax_cpp."):
+    with pytest.raises(NotFoundError, match=r"'sofmax_cpp' \(nearest: softmax_cpp\)"):
         await store.tasks.find("sofmax_cpp")
     with pytest.raises(NotFoundError, match="stored: swish, softmax_cpp"):
         await store.tasks.find("zzz")

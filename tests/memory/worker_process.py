@@ -16,6 +16,8 @@ TIMEOUT_S = 60.0
 
 
 class WorkerProcess:
+    """A started worker: lines come in, permission to go on and signals go out."""
+
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
