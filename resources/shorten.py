@@ -10,7 +10,10 @@ from .result import EvaluationResult, Link, Untrusted
 
 MIN_CHARS = 2_000
 """No result is cut below this: ids, verdict, cure and links fit in it."""
-_MESSAGE_CHARS = 500
+CORE_CHARS = 250
+"""What stays of a long message in the shortest form; JSON may double it."""
+MIN_BLOCK_CHARS = 80
+CUT = "[cut: the whole is in artifacts]\n"
 
 
 def shorten(result: EvaluationResult, max_chars: int, keep: Callable[[bytes], Link]) -> EvaluationResult:
@@ -23,16 +26,17 @@ def shorten(result: EvaluationResult, max_chars: int, keep: Callable[[bytes], Li
     whole = keep(json.dumps(result.facts(), ensure_ascii=False, indent=1).encode("utf-8"))
     result = result.model_copy(update={"truncated": True, "artifacts": (*result.artifacts, whole)})
     for step in (_cut_output, _cut_diagnostics, _drop_shapes, _drop_findings, _keep_the_core):
-        excess = _excess(result, max_chars)
-        if excess <= 0:
-            break
-        result = step(result, excess)
+        while (excess := _excess(result, max_chars)) > 0:
+            shorter = step(result, excess)
+            if shorter == result:
+                break
+            result = shorter
     return result
 
 
 def _excess(result: EvaluationResult, max_chars: int) -> int:
     facts = result.facts()
-    return max(len(json.dumps(facts)), len(outline(facts))) - max(max_chars, MIN_CHARS)
+    return max(len(json.dumps(facts, ensure_ascii=False)), len(outline(facts))) - max(max_chars, MIN_CHARS)
 
 
 def _cut_output(result: EvaluationResult, excess: int) -> EvaluationResult:
@@ -44,19 +48,21 @@ def _cut_diagnostics(result: EvaluationResult, excess: int) -> EvaluationResult:
 
 
 def _cut(block: Untrusted | None, excess: int, *, keep_the_end: bool) -> Untrusted | None:
-    """The block without `excess` characters, at a line end; None where nothing useful would be left."""
+    """The block without about `excess` characters, at a line end; None where nothing useful would be left."""
     if block is None:
         return None
-    note = f"[cut: {len(block.text)} characters in all, the whole is in artifacts]\n"
-    room = len(block.text) - excess - len(note) - 8
-    if room < 80:
+    text = block.text
+    # A rendering is longer than the text: JSON escapes characters, the outline indents lines.
+    rendered = max(len(json.dumps(text, ensure_ascii=False)), len(text) + 2 * text.count("\n"))
+    room = len(text) * (rendered - excess) // rendered - len(CUT)
+    if room < MIN_BLOCK_CHARS:
         return None
     if keep_the_end:
-        part = block.text[-room:]
-        return block.model_copy(update={"text": note + part[part.find("\n") + 1 :]})
-    part = block.text[:room]
+        part = text[-room:]
+        return block.model_copy(update={"text": CUT + part[part.find("\n") + 1 :]})
+    part = text[:room]
     end = part.rfind("\n") + 1
-    return block.model_copy(update={"text": (part[:end] if end else f"{part}\n") + note})
+    return block.model_copy(update={"text": (part[:end] if end else f"{part}\n") + CUT})
 
 
 def _drop_shapes(result: EvaluationResult, excess: int) -> EvaluationResult:
@@ -78,8 +84,8 @@ def _keep_the_core(result: EvaluationResult, excess: int) -> EvaluationResult:
     timing = result.timing_unavailable
     return result.model_copy(
         update={
-            "message": result.message[:_MESSAGE_CHARS],
-            "timing_unavailable": None if timing is None else timing[:_MESSAGE_CHARS],
+            "message": result.message[:CORE_CHARS],
+            "timing_unavailable": None if timing is None else timing[:CORE_CHARS],
             "isolation": None,
             "artifacts": result.artifacts[-1:],
         }

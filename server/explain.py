@@ -10,9 +10,13 @@ from ..memory.errors import InputError, KernelguildError, UnavailableError
 logger = logging.getLogger(__name__)
 
 
+class ExplainedError(KernelguildError):
+    """Its text is for the caller as it is: `explain` wrote it when the original error was caught."""
+
+
 def explain(error: Exception) -> str:
     """The text for a user or a model. What broke by itself is logged under an incident id that the text names."""
-    if isinstance(error, InputError):
+    if isinstance(error, InputError | ExplainedError):
         return str(error)
     if isinstance(error, UnavailableError):
         return f"unavailable: {error}"

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..memory.clock import Clock
 from ..memory.errors import ConflictError, InputError
-from ..memory.schema import Evaluation, Job, JobStatus
+from ..memory.schema import Job, JobStatus
 from ..resources.running import ended, job_list, running
 from .engine import Engine
 from .judge_tools import DEFAULT_CHARS, DEFAULT_WAIT_S, Wait, judged, report_to
@@ -64,16 +64,13 @@ class JobTool:
 
     async def _result(self, job_id: str, wait_s: float, context: Context[Any, Any]) -> CallToolResult:
         store = (await self._engine.services()).store
-        outcome = await self._engine.runs.wait(job_id, wait_s, report_to(context))
-        if outcome is None:
-            outcome = await self._row(job_id)
-            if outcome.result_json is not None:
-                result = JobResult.model_validate_json(outcome.result_json)
-                outcome = await store.evaluations.get(result.evaluation_id)
-        if isinstance(outcome, Evaluation):
-            candidate = await store.candidates.get(outcome.candidate_id)
-            return judged(outcome, candidate.language, store, DEFAULT_CHARS)
-        return self._state(outcome)
+        await self._engine.runs.wait(job_id, wait_s, report_to(context))
+        job = await self._row(job_id)
+        if job.result_json is None:
+            return self._state(job)
+        evaluation = await store.evaluations.get(JobResult.model_validate_json(job.result_json).evaluation_id)
+        candidate = await store.candidates.get(evaluation.candidate_id)
+        return judged(evaluation, candidate.language, store, DEFAULT_CHARS)
 
     async def _cancel(self, job_id: str) -> CallToolResult:
         stopped = await self._engine.runs.cancel(job_id)

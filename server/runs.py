@@ -13,7 +13,7 @@ from ..memory.clock import Clock
 from ..memory.errors import ConflictError, StoreError
 from ..memory.schema import Candidate, ContentId, Evaluation, Job, Record, Task, Tier
 from ..tools.judge.request import Progress
-from .explain import explain
+from .explain import ExplainedError, explain
 from .services import LazyServices
 
 Report = Callable[[Progress], Awaitable[None]]
@@ -45,7 +45,6 @@ class Run:
     """One judgement; `changed` is replaced at every change, so that any number of calls can wait for the next one."""
 
     request: JudgeRequest
-    started_at_s: float
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     changed: anyio.Event = field(default_factory=anyio.Event)
     progress: Progress | None = None
@@ -53,7 +52,8 @@ class Run:
     job: Job | None = None
     ended: bool = False
     evaluation: Evaluation | None = None
-    error: Exception | None = None
+    failure: str | None = None
+    """Why there is no evaluation, in words for the caller."""
 
     def notify(self) -> None:
         self.changed.set()
@@ -82,26 +82,24 @@ class Runs:
         run = self._start(request)
         run.waiters += 1
         try:
-            await self._wait(run, wait_s, report)
+            with anyio.move_on_after(wait_s):
+                await self._follow(run, report)
             if not run.ended:
                 await self._become_job(run)
         finally:
             run.waiters -= 1
             if not run.ended and run.job is None and run.waiters == 0:
-                run.scope.cancel()
+                self._stop(run)
         return _outcome(run)
 
-    async def wait(self, job_id: str, wait_s: float, report: Report) -> Evaluation | Job | None:
-        """Wait for a job of this process; None where it has none of this id (see the job's row).
-
-        Raises:
-            KernelguildError: the judge could not answer, or the job was cancelled.
-        """
+    async def wait(self, job_id: str, wait_s: float, report: Report) -> None:
+        """Wait until the job's row is closed, `wait_s` at most; no time at all for a job of another process."""
         run = self._jobs.get(job_id)
         if run is None:
-            return None
-        await self._wait(run, wait_s, report)
-        return _outcome(run)
+            return
+        with anyio.move_on_after(wait_s):
+            await self._follow(run, report)
+            await self._closed(job_id, run)
 
     def progress(self, job_id: str) -> Progress | None:
         """The last that was heard of a running job of this process."""
@@ -113,19 +111,31 @@ class Runs:
         run = self._jobs.get(job_id)
         if run is None:
             return False
-        run.scope.cancel()
+        self._stop(run)
+        await self._closed(job_id, run)
+        return True
+
+    async def _closed(self, job_id: str, run: Run) -> None:
         while job_id in self._jobs:
             await run.changed.wait()
-        return True
 
     def _start(self, request: JudgeRequest) -> Run:
         run = None if request.fresh else self._asked.get(request.key)
         if run is None:
-            run = Run(request, started_at_s=self._clock.now_s())
+            run = Run(request)
             if not request.fresh:
                 self._asked[request.key] = run
             self._task_group.start_soon(self._work, run)
         return run
+
+    def _stop(self, run: Run) -> None:
+        self._forget(run)
+        run.scope.cancel()
+
+    def _forget(self, run: Run) -> None:
+        """Nobody joins it from now on."""
+        if self._asked.get(run.request.key) is run:
+            del self._asked[run.request.key]
 
     async def _work(self, run: Run) -> None:
         async def remember(progress: Progress) -> None:
@@ -141,26 +151,25 @@ class Runs:
                 )
         # Whatever it is belongs to the calls that wait; here it would take down every other judgement.
         except Exception as error:  # noqa: BLE001 - see above
-            run.error = error
+            run.failure = explain(error)
         finally:
             await self._end(run)
 
     async def _end(self, run: Run) -> None:
         run.ended = True
-        if self._asked.get(run.request.key) is run:
-            del self._asked[run.request.key]
+        self._forget(run)
         if run.job is not None:
             await self._close_row(run, run.job)
         run.notify()
 
-    async def _wait(self, run: Run, wait_s: float, report: Report) -> None:
+    async def _follow(self, run: Run, report: Report) -> None:
         reported: Progress | None = None
-        with anyio.move_on_after(wait_s):
-            while not run.ended:
+        while not run.ended:
+            if run.progress is not None and run.progress is not reported:
+                reported = run.progress
+                await report(reported)
+            else:
                 await run.changed.wait()
-                if run.progress is not None and run.progress is not reported:
-                    reported = run.progress
-                    await report(reported)
 
     async def _become_job(self, run: Run) -> None:
         # Shielded: a row without a run would look like work in progress for as long as this process lives.
@@ -187,8 +196,8 @@ class Runs:
                 if run.evaluation is not None:
                     result = JobResult(evaluation_id=run.evaluation.id)
                     await jobs.finish(job.id, result.model_dump_json(), at_s=now_s)
-                elif run.error is not None:
-                    await jobs.fail(job.id, explain(run.error), at_s=now_s)
+                elif run.failure is not None:
+                    await jobs.fail(job.id, run.failure, at_s=now_s)
                 elif run.scope.cancelled_caught:
                     await jobs.cancel(job.id, at_s=now_s)
             except (ConflictError, StoreError) as error:
@@ -199,8 +208,8 @@ class Runs:
 def _outcome(run: Run) -> Evaluation | Job:
     if run.evaluation is not None:
         return run.evaluation
-    if run.error is not None:
-        raise run.error
+    if run.failure is not None:
+        raise ExplainedError(run.failure)
     if run.ended:
         raise ConflictError("it was cancelled before it ended; call again to start anew")
     assert run.job is not None, "whoever stops waiting has made it a job"

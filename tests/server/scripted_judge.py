@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 from mcp.server import MCPServer
+from mcp.types import CallToolResult, TextContent
 
 from kernelguild.memory.clock import SystemClock
 from kernelguild.memory.errors import HarnessError, UnavailableError
@@ -64,6 +65,7 @@ class ScriptedExecutor:
     gate: anyio.Event = field(default_factory=anyio.Event)
     stopped: anyio.Event = field(default_factory=anyio.Event)
     """Set when a hanging judgement was cancelled."""
+    fail_after_gate: bool = False
 
     async def run(self, request: EvaluationRequest, progress: OnProgress | None = None) -> Judged:
         self.requests.append(request)
@@ -84,6 +86,8 @@ class ScriptedExecutor:
         self.started.set()
         try:
             await self.gate.wait()
+            if self.fail_after_gate:
+                raise HarnessError("the judge process died")
         except anyio.get_cancelled_exc_class():
             self.stopped.set()
             raise
@@ -117,6 +121,18 @@ def bench(home: Path, workspace: Path = EXAMPLES, surface: Surface | None = None
 async def stored(bench: Bench) -> Store:
     """The store of a bench whose app is being served."""
     return (await bench.engine.services()).store
+
+
+def text_of(result: CallToolResult) -> str:
+    """The text channel."""
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
+def facts_of(result: CallToolResult) -> dict[str, Any]:
+    """The data channel of a result that is no error."""
+    assert not result.is_error, text_of(result)
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
 
 
 def _judged(request: EvaluationRequest, source: str) -> Judged:
@@ -197,8 +213,9 @@ def _passed(tier: Tier) -> dict[str, Any]:
         symbols={"rows": 128, "cols": 1024}, hidden=False, cases=6, errors=(error,), timing=timing if profiled else None
     )
     measured = MeasuredTiming(
-        candidate_ms=0.51234567, baseline_ms=1.0, time_ratio=0.51234567, ratio_low=0.5, ratio_high=0.53, reference_ms=0.7
-    )
+        candidate_ms=0.51234567, baseline_ms=1.0, time_ratio=0.51234567, ratio_low=0.5, ratio_high=0.53,
+        reference_ms=0.7,
+    )  # fmt: skip
     return {
         "status": Status.PASSED,
         "message": "every output is right at every shape",

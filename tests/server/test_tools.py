@@ -9,28 +9,16 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.types import CallToolResult, ResourceLink, TextContent
+from mcp.types import ResourceLink
 
 from kernelguild.server.app import INSTRUCTIONS, Surface
-from scripted_judge import ERAS, TASK, bench
+from scripted_judge import ERAS, TASK, bench, facts_of, text_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", ERAS)]
 
 JUDGING = ("compile", "verify", "profile")
 LATER_TOOLS = 6
 BUDGET_TOKENS = 2_500
-
-
-def text_of(result: CallToolResult) -> str:
-    """The text channel."""
-    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
-
-
-def facts_of(result: CallToolResult) -> dict[str, Any]:
-    """The data channel of a result that is no error."""
-    assert not result.is_error, text_of(result)
-    assert isinstance(result.structured_content, dict)
-    return result.structured_content
 
 
 def leaves(value: Any) -> Iterator[str]:
@@ -215,7 +203,7 @@ async def test_a_long_result_is_cut_in_both_channels_and_links_the_whole(
         whole = facts["artifacts"][-1]
         first = (await client.read_resource(whole["uri"] + "?limit=50")).contents[0]
     assert facts["truncated"] is True
-    assert len(json.dumps(facts)) <= max_chars
+    assert len(json.dumps(facts, ensure_ascii=False)) <= max_chars
     assert len(text_of(result)) <= max_chars
     assert whole["name"] == "result.json"
     assert '"status"' in str(first)
