@@ -40,12 +40,15 @@ class Database:
     async def texts(self, sql: str, *parameters: Value) -> list[str]:
         """Run one statement; the first column of every row that it returns. A write is committed by then.
 
+        A statement that was begun is waited for even where the caller is cancelled, so that what was written and
+        what the caller believes never differ.
+
         Raises:
             StoreError: SQLite refused (a full disk, a damaged file, a constraint).
         """
         try:
-            # One hop to the connection's thread: a cancelled caller leaves no half-read cursor behind.
-            rows = await self._connection.execute_fetchall(sql, parameters)
+            with anyio.CancelScope(shield=True):
+                rows = await self._connection.execute_fetchall(sql, parameters)
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: {error}; the statement had no effect") from error
         return [str(row[0]) for row in rows]

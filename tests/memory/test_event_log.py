@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+import anyio
 import pytest
 
 from kernelguild.memory.errors import ConflictError
@@ -50,6 +51,16 @@ async def test_a_gap_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ConflictError, match=r"event 2 .* cannot follow event 0"):
             await store.events.append(SEARCH_ID, ABORTED, sequence=2, at_s=1.0)
         assert await store.events.read(SEARCH_ID) == []
+
+
+async def test_a_cancelled_writer_still_learns_what_it_wrote(tmp_path: Path) -> None:
+    async with open_store(tmp_path) as store:
+        told = []
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            told.append(await store.events.append(SEARCH_ID, ABORTED, sequence=1, at_s=1.0))
+        assert told == await store.events.read(SEARCH_ID)
+        assert len(told) == 1
 
 
 async def test_several_processes_append_to_one_log_without_loss_or_gap(tmp_path: Path) -> None:
