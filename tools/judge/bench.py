@@ -29,6 +29,7 @@ SYSTEM_PATHS = (
 )  # fmt: skip
 WRITABLE_DEVICES = ("/dev/null",)
 FOLDER_PREFIX = f"kernelguild-judge-{os.getuid()}-"
+FOREIGN_UID = 65534
 SETTLING_S = 60
 """A younger folder may not be locked by its owner yet."""
 OUTPUT_LIMIT_BYTES = 64 << 20
@@ -57,6 +58,9 @@ class Bench:
     def __init__(self) -> None:
         _sweep()
         self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+        self.folder.chmod(0o711)
+        self._uid = FOREIGN_UID if os.getuid() == 0 else None
+        self._interpreter_is_public = all(_is_public(Path(path)) for path in _interpreter_folders())
         self._claim = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._claim, fcntl.LOCK_EX)
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}
@@ -72,6 +76,7 @@ class Bench:
         spec = WorkerSpec(
             kind=program.language.value,
             scratch=str(program.scratch),
+            uid=self._uid_of(traits.preload),
             access=self._access(program.scratch, program.target.parent),
             limits=_limits(program.constraints.memory_bytes, program.constraints.setup_timeout_s),
             target=str(program.target),
@@ -101,7 +106,7 @@ class Bench:
 
     def start_empty(self, arena: Arena, *, cpu: int | None) -> Worker:
         """A worker that runs nobody's code: what a call costs by itself."""
-        scratch = self.new_folder()
+        scratch = self.new_scratch()
         worker = self._spawn_native("empty", scratch, arena, cpu=cpu)
         worker.wait_ready(30)
         return worker
@@ -113,8 +118,22 @@ class Bench:
             return self._spawn_native("exec", scratch, arena, arguments=arguments, limits=limits)
 
     def new_folder(self) -> Path:
-        """A fresh folder below the judge's own."""
-        return Path(tempfile.mkdtemp(dir=self.folder))
+        """A fresh folder below the judge's own, which workers may read."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        folder.chmod(0o755)
+        return folder
+
+    def new_scratch(self, preload: str = "native") -> Path:
+        """A fresh folder that belongs to the workers of one zygote."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        uid = self._uid_of(preload)
+        if uid is not None:
+            os.chown(folder, uid, uid)
+        return folder
+
+    def _uid_of(self, preload: str) -> int | None:
+        """Workers that import as they go need an interpreter that the other user can read."""
+        return self._uid if preload == "native" or self._interpreter_is_public else None
 
     def close(self) -> None:
         for zygote in self._zygotes.values():
@@ -143,6 +162,7 @@ class Bench:
         spec = WorkerSpec(
             kind=kind,
             scratch=str(scratch),
+            uid=self._uid,
             access=self._access(scratch),
             limits=limits or _limits(1 << 30, 60),
             arguments=arguments,
@@ -152,15 +172,23 @@ class Bench:
         return self._zygotes["native"].spawn(spec, arena.descriptor)
 
     def _access(self, scratch: Path, *readable: Path) -> Access:
-        interpreter = {sys.prefix, sys.base_prefix, sys.exec_prefix}
         return Access(
-            read_execute=(*SYSTEM_PATHS, *sorted(interpreter), *(str(path) for path in readable)),
+            read_execute=(*SYSTEM_PATHS, *_interpreter_folders(), *(str(path) for path in readable)),
             read_write=(str(scratch), *WRITABLE_DEVICES),
         )
 
 
 def _limits(memory_bytes: int, setup_timeout_s: float) -> Limits:
     return Limits(memory_bytes, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(setup_timeout_s) + 600)
+
+
+def _interpreter_folders() -> list[str]:
+    return sorted({sys.prefix, sys.base_prefix, sys.exec_prefix})
+
+
+def _is_public(path: Path) -> bool:
+    """Whether every user may enter the folder."""
+    return all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents))
 
 
 def _sweep() -> None:

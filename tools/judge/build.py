@@ -67,7 +67,7 @@ class Builder:
         return built
 
     def _compile(self, task: Task, candidate: Candidate, declaration: str) -> Built:
-        scratch, kept = self.bench.new_folder(), self.bench.new_folder()
+        scratch, kept = self.bench.new_scratch(), self.bench.new_folder()
         name = LANGUAGES[Language.CPP].file_name
         (scratch / name).write_text(candidate.source, encoding="utf-8")
         (scratch / "entry.h").write_text(declaration, encoding="utf-8")

@@ -34,6 +34,7 @@ from .bench import Bench, Program
 from .build import Builder, Built, check
 from .device import this_device
 from .failure import CandidateFailure, clean
+from .languages import LANGUAGES
 from .problem import Problem, open_problem
 from .request import EvaluationRequest, Judged, Progress
 from .statistics import Ratio, verdict_of
@@ -113,10 +114,14 @@ class Judge:
     ) -> None:
         report(Progress(done=3, total=10, message="timing against the baseline"))
         timer = Timer(self._bench, task, problem, generator, self._device.instance)
-        baseline = self._baseline(task, problem, generator)
+        reference_candidate = _reference_candidate(task)
+        reference = self._trusted(task, reference_candidate, problem, generator)
+        beside = task.baseline == "seed" and task.seed != reference_candidate
+        baseline = self._trusted(task, task.seed, problem, generator) if beside else reference
         timing, per_shape = timer.time(
             program,
             baseline,
+            reference,
             lambda done, total: report(Progress(done=3 + 7 * done / total, total=10, message="timing")),
         )
         seen.timing = timing
@@ -136,8 +141,8 @@ class Judge:
         shape = problem.shapes(generator)[0]
         return self._builder.build(task, candidate, problem.signature(shape))
 
-    def _baseline(self, task: Task, problem: Problem, generator: torch.Generator) -> Program:
-        candidate = task.seed if task.baseline == "seed" else _reference_candidate(task)
+    def _trusted(self, task: Task, candidate: Candidate, problem: Problem, generator: torch.Generator) -> Program:
+        """The seed or the reference, built; that it fails is the task's fault."""
         try:
             target = check(self._build(task, candidate, problem, generator))
         except CandidateFailure as failure:
@@ -149,7 +154,7 @@ class Judge:
             language=candidate.language,
             target=target,
             entry=task.entry if candidate.language is Language.CPP else "ModelNew",
-            scratch=self._bench.new_folder(),
+            scratch=self._bench.new_scratch(LANGUAGES[candidate.language].preload),
             constraints=task.constraints,
             init_inputs=tuple(problem.init_inputs),
             construction_seed=problem.construction_seed,
@@ -202,11 +207,11 @@ def _fresh_generator() -> torch.Generator:
 
 
 def _reference_candidate(task: Task) -> Candidate:
-    """The PyTorch reference as a program of its own, where a task divides by it."""
+    """The PyTorch reference as a program of its own, timed as every program is."""
     if isinstance(task.reference, KernelBenchReference):
         return task.seed
-    call = f"{task.reference.function}(*inputs)"
-    wrapper = f"\n\nclass ModelNew:\n    def __call__(self, *inputs):\n        return {call}\n"
+    call = f"{task.reference.function}(*inputs, **symbols)"
+    wrapper = f"\n\n\nclass ModelNew:\n    def __call__(self, *inputs, **symbols):\n        return {call}\n"
     return Candidate(language=Language.PYTORCH, source=task.reference.source.rstrip() + wrapper)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
@@ -47,6 +47,9 @@ class Signature:
     outputs: tuple[TensorPlan, ...]
     parameters: tuple[TensorPlan, ...] = ()
     symbols: tuple[int, ...] = ()
+    """cpp: passed after the tensors."""
+    keywords: dict[str, int] = field(default_factory=dict)
+    """pytorch: the symbols that the reference names, passed by name."""
 
     @property
     def tensors(self) -> list[TensorPlan]:
@@ -139,6 +142,7 @@ class FunctionProblem:
             inputs=tuple(self._plan(spec, shape) for spec in self._task.inputs),
             outputs=tuple(self._plan(spec, shape) for spec in self._task.outputs),
             symbols=tuple(shape.symbols[name] for name in self._task.symbols),
+            keywords={name: shape.symbols[name] for name in self._symbol_names},
         )
 
     def draw_parameters(self, generator: torch.Generator) -> Parameters:
@@ -152,11 +156,10 @@ class FunctionProblem:
         return self._call(shape, tuple(value.clone() for value in drawn.inputs))
 
     def _call(self, shape: Shape, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        symbols = {name: shape.symbols[name] for name in self._symbol_names}
-        outputs = as_tuple(run_reference(self._path, lambda: self._function(*inputs, **symbols)))
-        plans = self.signature(shape).outputs
+        signature = self.signature(shape)
+        outputs = as_tuple(run_reference(self._path, lambda: self._function(*inputs, **signature.keywords)))
         shapes = [tuple(output.shape) for output in outputs]
-        declared = [plan.shape for plan in plans]
+        declared = [plan.shape for plan in signature.outputs]
         if shapes != declared:
             found = f"the reference gives shapes {shapes} for {shape.symbols}"
             raise ConfigError(f"{self._path}: {found}, the task declares {declared}")

@@ -145,10 +145,10 @@ class PytorchProgram:
         self._load_parameters(layout, memory)
         inputs = [item["value"] if "value" in item else self._view(item, memory) for item in layout["inputs"]]
         outputs = [self._view(item, memory) for item in layout["outputs"]]
-        model = self._model
+        model, keywords = self._model, layout["keywords"]
 
         def call() -> None:
-            result = model(*inputs)
+            result = model(*inputs, **keywords)
             delivered = result if isinstance(result, tuple | list) else (result,)
             if len(delivered) != len(outputs):
                 give_up(EXIT_SHAPE, f"{len(delivered)} outputs instead of {len(outputs)}")

@@ -71,6 +71,19 @@ def die_with_parent() -> None:
     _LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
+def become(uid: int) -> None:
+    """Root alone: turn into another user, whom the process limit binds (it does not bind root).
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    # A change of user clears what was set before.
+    die_with_parent()
+
+
 def enter_namespaces() -> None:
     """Leave the machine's namespaces; the next child is process 1 of its own.
 
@@ -134,7 +147,7 @@ def _probe_child(sender: int) -> None:
 
 
 def _set_limits(limits: Limits) -> None:
-    used_bytes = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    used_bytes = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     total = used_bytes + limits.memory_bytes
     for kind, value in (
         (resource.RLIMIT_AS, total),
@@ -176,7 +189,7 @@ def _restrict_paths(access: Access) -> None:
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # what it cannot reach needs no rule
         return
     try:
         if not Path(path).is_dir():
@@ -192,7 +205,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    Path(path).write_text(text, encoding="ascii")
+    Path(path).write_text(text, encoding="utf-8")
 
 
 def _check(result: int, what: str) -> None:

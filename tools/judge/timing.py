@@ -30,7 +30,6 @@ MAX_SAMPLES = 10
 MIN_SAMPLES = 3
 TIME_BUDGET_S = 8.0
 EMPTY_CALLS = 30
-REFERENCE_CALLS = 5
 # A call that vanishes in the handshake's noise is not zero.
 SMALLEST_SHARE = 0.02
 
@@ -57,7 +56,7 @@ class Timer:
     device_instance: str
 
     def time(
-        self, candidate: Program, baseline: Program, report: Callable[[int, int], None]
+        self, candidate: Program, baseline: Program, reference: Program, report: Callable[[int, int], None]
     ) -> tuple[MeasuredTiming, list[ShapeTiming]]:
         """Measure, while nobody else on this machine does.
 
@@ -76,7 +75,8 @@ class Timer:
                 self._pair(candidate, baseline, shapes, samples, count)
                 pair_ratios.append(statistics.fmean(seen.log_ratios[-1] for seen in samples))
                 report(pair + 1, PAIRS)
-            reference_ms = self._reference_ms(shapes)
+            beside = samples if reference is baseline else self._beside(reference, shapes, count)
+        reference_ms = 1e3 * statistics.geometric_mean(statistics.median(seen.baseline_s) for seen in beside)
         return self._summary(shapes, samples, ratio_over_pairs(pair_ratios), reference_ms)
 
     def _pair(
@@ -152,19 +152,13 @@ class Timer:
             drawn = self.problem.draw(shape, DECLARED, parameters, self.generator)
             return statistics.median(trial.run(drawn, DECLARED) for _ in range(EMPTY_CALLS))
 
-    def _reference_ms(self, shapes: list[Shape]) -> float:
-        """torch's own time for the same work, in the judge's process, one thread."""
-        logs = []
-        for shape in shapes:
-            parameters = self.problem.draw_parameters(self.generator)
-            drawn = self.problem.draw(shape, DECLARED, parameters, self.generator)
-            times = []
-            for _ in range(REFERENCE_CALLS):
-                start = time.perf_counter()
-                self.problem.native(shape, drawn, parameters)
-                times.append(time.perf_counter() - start)
-            logs.append(math.log(statistics.median(times)))
-        return 1e3 * math.exp(statistics.fmean(logs))
+    def _beside(self, reference: Program, shapes: list[Shape], count: int) -> list[Samples]:
+        """torch's own time for the same work, for context: one pair of workers, measured as all others are."""
+        seen = [Samples() for _ in shapes]
+        for shape, samples in zip(shapes, seen, strict=True):
+            samples.overhead_s = self._empty_call_s(shape)
+        self._pair(reference, reference, shapes, seen, count)
+        return seen
 
     def _summary(
         self, shapes: list[Shape], samples: list[Samples], ratio: Ratio, reference_ms: float

@@ -157,6 +157,7 @@ def _layout(signature: Signature, inputs: list[Slot], parameters: list[Slot], ou
         "parameters": [slot.describe() for slot in parameters],
         "outputs": [slot.describe() for slot in outputs],
         "symbols": list(signature.symbols),
+        "keywords": signature.keywords,
     }
 
 

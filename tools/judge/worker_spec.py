@@ -39,6 +39,8 @@ class WorkerSpec:
     """cpp: the C symbol; pytorch: the class."""
     arguments: tuple[str, ...] = ()
     """exec: the command line, its first word an absolute path."""
+    uid: int | None = None
+    """The user it becomes; None keeps the judge's."""
     threads: int = 1
     cpu: int | None = None
     """The core it is pinned to."""

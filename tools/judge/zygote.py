@@ -62,6 +62,8 @@ def _warden(spec: WorkerSpec, command: int, reply: int, shared: int, output: int
     sandbox.die_with_parent()
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
+    if spec.uid is not None:
+        sandbox.become(spec.uid)
     sandbox.enter_namespaces()
     first = os.fork()
     if first == 0:
