@@ -54,13 +54,19 @@ class JobTool:
 
     async def _list(self) -> list[Job]:
         jobs = (await self._engine.services()).store.jobs
-        await jobs.recover(at_s=self._clock.now_s())
-        return await jobs.list(LISTED_JOBS)
+        listed = await jobs.list(LISTED_JOBS)
+        if any(job.status is JobStatus.RUNNING for job in listed):
+            await jobs.recover(at_s=self._clock.now_s())
+            return await jobs.list(LISTED_JOBS)
+        return listed
 
     async def _row(self, job_id: str) -> Job:
         jobs = (await self._engine.services()).store.jobs
-        await jobs.recover(at_s=self._clock.now_s())
-        return await jobs.get(job_id)
+        job = await jobs.get(job_id)
+        if job.status is JobStatus.RUNNING:
+            await jobs.recover(at_s=self._clock.now_s())
+            return await jobs.get(job_id)
+        return job
 
     async def _result(self, job_id: str, wait_s: float, context: Context[Any, Any]) -> CallToolResult:
         store = (await self._engine.services()).store

@@ -53,9 +53,7 @@ def register_resources(app: MCPServer[Any], engine: Engine) -> None:
         devices = await (await store()).evaluations.devices()
         return device_list_markdown(devices) if model == "list" else device_markdown(model, devices)
 
-    @app.resource(
-        "artifact://{digest}{?offset,limit}", name="artifact", description="A stored file, by pages of bytes"
-    )
+    @app.resource("artifact://{digest}{?offset,limit}", name="artifact", description="A stored file, by pages of bytes")
     @_readable
     async def artifact(digest: str, offset: int = 0, limit: int = DEFAULT_PAGE_BYTES) -> str:
         return artifact_page(digest, (await store()).blobs.get(digest), offset, limit)

@@ -20,9 +20,7 @@ from .explain import explain
 class GuardedTool(Tool):
     """A tool that refuses unknown arguments and turns every error into a text with its cure."""
 
-    async def run(
-        self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
-    ) -> Any:
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
         """Run the tool.
 
         Raises:
@@ -88,4 +86,4 @@ def _wrong_arguments(tool_name: str, invalid: ValidationError) -> str:
         f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}"
         for detail in invalid.errors(include_input=False, include_url=False)
     ]
-    return f"{tool_name}: {'; '.join(problems)}. Values are not converted: a number is 45, not \"45\"."
+    return f'{tool_name}: {"; ".join(problems)}. Values are not converted: a number is 45, not "45".'
