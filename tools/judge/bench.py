@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from ...memory.schema import Constraints, Language
 from .arena import Arena
+from .environment import child_environment
 from .failure import died, timed_out
 from .languages import LANGUAGES
 from .sandbox import Access, Limits
@@ -63,7 +64,7 @@ class Bench:
         self._interpreter_is_public = all(_is_public(Path(path)) for path in _interpreter_folders())
         self._claim = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._claim, fcntl.LOCK_EX)
-        environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}
+        environment = {**child_environment(os.environ), "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}
         self._zygotes = {traits.preload: Zygote(traits.preload, environment) for traits in LANGUAGES.values()}
 
     def start(self, program: Program, arena: Arena, *, cpu: int | None = None) -> Worker:

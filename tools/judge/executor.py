@@ -15,13 +15,12 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from pydantic import TypeAdapter
 
 from ...memory.errors import ConfigError, HarnessError, UnavailableError
+from .environment import child_environment
 from .framing import HEADER
 from .request import EvaluationRequest, Judged, Progress, Refused, Reply
 
 OnProgress = Callable[[Progress], Awaitable[None]]
 
-# What a judge process gets of the environment; tokens and keys of the caller never reach it.
-PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 END_TIMEOUT_S = 5
 _REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 _ERRORS = {"input": ConfigError, "unavailable": UnavailableError, "harness": HarnessError}
@@ -91,7 +90,7 @@ class LocalExecutor:
     def __init__(self, size: int, environment: Mapping[str, str]) -> None:
         self._slots = anyio.Semaphore(size)
         self._idle: list[JudgeProcess] = []
-        self._environment = {name: environment[name] for name in PASSED_ON if name in environment}
+        self._environment = child_environment(environment)
 
     async def run(self, request: EvaluationRequest, progress: OnProgress | None = None) -> Judged:
         async with self._slots:

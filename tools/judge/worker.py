@@ -192,6 +192,7 @@ class Zygote:
         except TimeoutError:
             greeting = b""
         if greeting != b"ready":
+            ours.close()
             raise HarnessError(f"the {self._preload} zygote did not start (exit code {self._process.poll()})")
         ours.settimeout(None)
         self._control = ours
