@@ -25,7 +25,13 @@ class Engine:
 
     @asynccontextmanager
     async def lifespan(self, app: object) -> AsyncIterator[None]:
-        """Judgements that are still in progress at the end are cancelled, then the services are closed."""
+        """Judgements that are still in progress at the end are cancelled, then the services are closed.
+
+        Raises:
+            RuntimeError: the engine serves already.
+        """
+        if self._services is not None:
+            raise RuntimeError("an engine serves one app at a time: make another engine")
         try:
             async with anyio.create_task_group() as holding:
                 self._services = LazyServices(self._opener, holding)

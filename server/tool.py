@@ -14,7 +14,12 @@ from pydantic import ValidationError
 
 from ..resources.outline import outline
 from ..resources.result import Link
+from ..resources.untrusted import clean
 from .explain import explain
+
+MAX_REFUSAL_CHARS = 4_000
+# Claude Code writes longer results to a file that an agent without file tools cannot read.
+SHOWN_WHOLE = {"anthropic/maxResultSizeChars": 100_000}
 
 
 class GuardedTool(Tool):
@@ -31,10 +36,10 @@ class GuardedTool(Tool):
             return await super().run(arguments, context, convert_result=convert_result)
         except UnexpectedToolError as crash:
             cause = crash.__cause__
-            raise ToolError(explain(cause if isinstance(cause, Exception) else crash)) from None
+            raise _refusal(explain(cause if isinstance(cause, Exception) else crash)) from None
         except ToolError as refusal:
             if isinstance(refusal.__cause__, ValidationError):
-                raise ToolError(_wrong_arguments(self.name, refusal.__cause__)) from None
+                raise _refusal(_wrong_arguments(self.name, refusal.__cause__)) from None
             raise
 
     def _refuse_unknown(self, arguments: Mapping[str, Any]) -> None:
@@ -43,7 +48,7 @@ class GuardedTool(Tool):
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]!r}? " if near else ""
-                raise ToolError(f"{self.name} has no argument {name!r}: {hint}Known: {', '.join(known)}.")
+                raise _refusal(f"{self.name} has no argument {name!r}: {hint}Known: {', '.join(known)}.")
 
 
 def tool(function: Callable[..., Awaitable[CallToolResult]], description: str, *, idempotent: bool) -> Tool:
@@ -55,7 +60,7 @@ def tool(function: Callable[..., Awaitable[CallToolResult]], description: str, *
         read_only_hint=False, destructive_hint=False, idempotent_hint=idempotent, open_world_hint=False
     )
     made = GuardedTool.from_function(
-        function, description=description, annotations=annotations, structured_output=False
+        function, description=description, annotations=annotations, meta=SHOWN_WHOLE, structured_output=False
     )
     made.parameters = _without_titles(made.parameters)
     return made
@@ -68,6 +73,11 @@ def answer(facts: Mapping[str, Any], links: tuple[Link, ...] = ()) -> CallToolRe
         ResourceLink(type="resource_link", name=link.name, uri=link.uri, size=link.size_bytes) for link in links
     ]
     return CallToolResult(content=[text, *resources], structured_content=dict(facts))
+
+
+def _refusal(text: str) -> ToolError:
+    """Messages quote what the caller or a file said, so they are as untrusted and as long as that."""
+    return ToolError(clean(text)[:MAX_REFUSAL_CHARS])
 
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:

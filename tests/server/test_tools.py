@@ -54,6 +54,8 @@ async def test_every_tool_is_annotated_and_every_parameter_described(era: Any, t
             assert hints is not None
             assert (hints.read_only_hint, hints.destructive_hint, hints.open_world_hint) == (False, False, False)
             assert hints.idempotent_hint is (tool.name in {"compile", "job"})
+            assert tool.meta is not None
+            assert tool.meta["anthropic/maxResultSizeChars"] > 60_000
             assert tool.input_schema["additionalProperties"] is False
             assert all(declared["description"] for declared in tool.input_schema["properties"].values())
 
@@ -121,6 +123,16 @@ async def test_a_wrong_argument_is_refused_with_its_cure(
     assert result.is_error
     assert cure in text_of(result)
     assert "input_value" not in text_of(result)
+
+
+async def test_a_refusal_quotes_only_so_much_of_what_it_refuses(era: Any, tmp_path: Path) -> None:
+    async with Client(bench(tmp_path).app, mode=era) as client:
+        by_value = await client.call_tool("compile", {"task": "\x1b[31m" + "x" * 100_000, "source": "x"})
+        by_name = await client.call_tool("job", {"action": "list", "y" * 100_000: 1})
+    for result in (by_value, by_name):
+        assert result.is_error
+        assert len(text_of(result)) <= 4_000
+        assert "\x1b" not in text_of(result)
 
 
 async def test_a_source_that_reads_as_json_stays_a_text(era: Any, tmp_path: Path) -> None:
