@@ -17,6 +17,7 @@ from .arguments import resolve_candidate, resolve_task
 from .services import open_services
 
 PASSED, CANDIDATES_FAULT, COULD_NOT_JUDGE = 0, 1, 3
+CLEAR_LINE = "\r\x1b[K"
 
 
 async def judge_once(
@@ -39,17 +40,20 @@ async def judge_once(
         task = await resolve_task(task_spec, services.store, Path)
         language = Language(language_name) if language_name else None
         candidate = await resolve_candidate("", candidate_path, language, task=task, locate=Path)
-        progress = _show_progress if sys.stderr.isatty() else None
-        evaluation = await services.evaluator.evaluate(task, candidate, Tier(tier), fresh=fresh, progress=progress)
+        shown = sys.stderr.isatty()
+        evaluation = await services.evaluator.evaluate(
+            task, candidate, Tier(tier), fresh=fresh, progress=_show_progress if shown else None
+        )
+    if shown:
+        print(CLEAR_LINE, end="", file=sys.stderr)
     facts = evaluation_result(evaluation, candidate.language).facts()
     print(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else outline(facts))
     return _exit_code(evaluation.status)
 
 
 async def _show_progress(progress: Progress) -> None:
-    print(f"\r\x1b[K{progress.done:g}/{progress.total:g} {progress.message}", end="", file=sys.stderr, flush=True)
-    if progress.done >= progress.total:
-        print(file=sys.stderr)
+    line = f"{CLEAR_LINE}{progress.done:g}/{progress.total:g} {progress.message}"
+    print(line, end="", file=sys.stderr, flush=True)
 
 
 def _exit_code(status: Status) -> int:

@@ -10,13 +10,14 @@ from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 
+from ..agents_cfg import prompts
 from ..memory.errors import InputError
 from ..resources.task import task_markdown
 from .arguments import Workspace, resolve_task
 from .engine import Engine
 from .judge_tools import TaskName
 
-PROMPT_FILE = "prompts/optimize_kernel.md"
+PROMPT_FILE = "optimize_kernel.md"
 
 
 def register_prompts(app: MCPServer[Any], engine: Engine, workspace: Workspace) -> None:
@@ -30,5 +31,5 @@ def register_prompts(app: MCPServer[Any], engine: Engine, workspace: Workspace) 
             found = await resolve_task(task, (await engine.services()).store, workspace.locate)
         except InputError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
-        text = files("kernelguild.agents_cfg").joinpath(PROMPT_FILE).read_text(encoding="utf-8")
+        text = files(prompts).joinpath(PROMPT_FILE).read_text(encoding="utf-8")
         return Template(text).substitute(task=task, contract=task_markdown(found))
