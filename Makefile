@@ -61,7 +61,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,dev]'
 	touch $@
 
-$(NODE)/node_modules/.installed: $(NODE)/package.json $(NODE)/package-lock.json $(VENV)/.installed-dev
+$(NODE)/node_modules/.installed: $(NODE)/package.json $(NODE)/package-lock.json | $(VENV)/.installed-dev
 	@echo "Installing the real clients and a browser for tests into $(NODE)/node_modules, once. Downloads: 650 MB."
 	cd $(NODE) && PATH="$(abspath $(BIN)):$$PATH" npm ci
 	touch $@
