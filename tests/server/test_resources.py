@@ -92,9 +92,11 @@ async def test_a_search_is_rendered_from_its_events(era: Any, tmp_path: Path) ->
         id="a" * 32, task_id="b" * 32, task_name=TASK, puct=PuctSettings(c=1, k=8, m=0.7, rho=4, epsilon=1e-3),
         agents=(AgentSlots(agent="tuner", count=2),), rounds=16, seed=1, created_at_s=1.0,
     )  # fmt: skip
-    started = SearchStarted(search=search, root_candidate_id="c" * 32, root_evaluation_id="d" * 32)
     async with Client(served.app, mode=era) as client:
         assert "No search is stored yet" in await read(client, "search://list")
+        await client.call_tool("compile", {"task": TASK, "source": "fine"})
+        task = await (await stored(served)).tasks.find(TASK)
+        started = SearchStarted(search=search, task=task, root_candidate_id="c" * 32, root_evaluation_id="d" * 32)
         await (await stored(served)).events.append(search.id, started, sequence=1, at_s=1.0)
         assert f"search://{search.id}" in await read(client, "search://list")
         text = await read(client, f"search://{search.id}")
