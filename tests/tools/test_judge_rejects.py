@@ -121,8 +121,9 @@ def test_processes_that_a_candidate_leaves_behind_die_with_it(evaluate: Judgemen
 def test_a_fork_bomb_is_contained(evaluate: Judgement) -> None:
     preamble = "#include <unistd.h>"
     # The candidate reports how many children it could start: fewer than the limit of 64 processes.
-    body = "    int count = 0; while (count < 1000) { int child = fork(); if (child < 0) break; if (!child) for (;;) pause();"
-    evaluation = evaluate(cpp(body + " ++count; }\n    return count < 64 ? 99 : 98;", preamble))
+    body = "    int count = 0; while (count < 1000) { int child = fork(); if (child < 0) break;"
+    body += " if (!child) for (;;) pause(); ++count; }\n    return count < 64 ? 99 : 98;"
+    evaluation = evaluate(cpp(body, preamble))
     assert "the entry returned 99" in evaluation.message
     assert evaluate(cpp("    for (;;) fork();", preamble)).status is Status.TIMEOUT
     assert evaluate(cpp(RIGHT)).status is Status.PASSED
