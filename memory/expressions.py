@@ -38,7 +38,11 @@ _COMPARE: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_FUNCTIONS: dict[str, tuple[Callable[..., int], int, int]] = {"min": (min, 1, 16), "max": (max, 1, 16), "cdiv": (cdiv, 2, 2)}
+_FUNCTIONS: dict[str, tuple[Callable[..., int], int, int]] = {
+    "min": (min, 1, 16),
+    "max": (max, 1, 16),
+    "cdiv": (cdiv, 2, 2),
+}
 
 
 @dataclass(frozen=True)

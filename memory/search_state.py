@@ -31,6 +31,7 @@ from .schema import (
     SearchStarted,
     SearchStatus,
     Session,
+    Task,
 )
 
 ROOT = 0
@@ -41,6 +42,7 @@ class SearchState:
     """One search at one moment; `of` is the way to one. Readers must not change the fields, only `apply` does."""
 
     search: Search
+    task: Task
     rounds: int
     """The budget."""
     nodes: dict[int, Node]
@@ -121,6 +123,7 @@ class SearchState:
         )
         return cls(
             search=body.search,
+            task=body.task,
             rounds=body.search.rounds,
             nodes={ROOT: root},
             sequence=1,

@@ -9,6 +9,7 @@ from pydantic import Field
 from .base import ContentId, Record, StoredRecord
 from .evaluation import Evaluation
 from .search import Proposal, Search, Session
+from .task import Task
 
 
 class SearchStarted(Record):
@@ -16,6 +17,8 @@ class SearchStarted(Record):
 
     kind: Literal["search_started"] = "search_started"
     search: Search
+    task: Task
+    """As it was then: a later edit of the task file must not change a search that goes on."""
     root_candidate_id: ContentId
     root_evaluation_id: ContentId
 

@@ -89,6 +89,7 @@ def search_started(*, m: float = 0.7) -> SearchStarted:
             seed=0,
             created_at_s=1.0,
         ),
+        task=task("a_task"),
         root_candidate_id=candidate(0).id,
         root_evaluation_id=EVALUATION_ID,
     )

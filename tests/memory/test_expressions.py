@@ -49,7 +49,7 @@ def test_an_expression_that_has_no_value_says_why(text: str, words: str) -> None
 
 
 def test_a_cycle_of_symbols_is_walked_in_the_message() -> None:
-    with pytest.raises(ExpressionError, match="cycle: a -> b -> a|cycle: b -> a -> b"):
+    with pytest.raises(ExpressionError, match=r"cycle: (a -> b -> a|b -> a -> b)"):
         resolve({"a": "b + 1", "b": "a"}, {})
 
 

@@ -14,10 +14,14 @@ from kernelguild.memory.yaml_file import load_yaml, load_yaml_text
 
 
 class Inner(Record):
+    """An item."""
+
     width: int
 
 
 class Outer(Record):
+    """A file."""
+
     name: str
     items: tuple[Inner, ...] = ()
 

@@ -176,7 +176,6 @@ def test_a_huge_source_is_refused_and_the_server_goes_on(tmp_path: Path) -> None
         assert wire.call("job", action="list") == {"jobs": []}
 
 
-@pytest.mark.xfail(strict=True, reason="judge processes start with `python -m`, which imports from the current folder")
 async def test_a_file_in_the_hosts_folder_replaces_nothing_that_the_judge_imports(tmp_path: Path) -> None:
     """Hosts start the server in the project, where the agent writes files: a torch.py there must not be the judge's."""
     (tmp_path / "torch.py").write_text("raise ImportError('not the real one')\n", encoding="utf-8")

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
+from pathlib import Path
 
+from ... import __file__ as package_file
+
+PACKAGE_PARENT = Path(package_file or "").resolve().parents[1]
 PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The few variables that matter, and the import path of this very process, however it came by it."""
+    """The few variables that matter, and an import path on which this very package stands first.
+
+    Never the current folder: whoever can write there could replace what the judge imports. Start children with -P.
+    """
     passed = {name: environment[name] for name in PASSED_ON if name in environment}
-    return {**passed, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    asked = [Path(entry).resolve() for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    safe = [str(path) for path in (PACKAGE_PARENT, *asked) if path != Path.cwd()]
+    return {**passed, "PYTHONPATH": os.pathsep.join(safe)}

@@ -114,7 +114,7 @@ class LocalExecutor:
     async def _start(self) -> JudgeProcess:
         return JudgeProcess(
             await anyio.open_process(
-                [sys.executable, "-m", "kernelguild.tools.judge.main"],
+                [sys.executable, "-P", "-m", "kernelguild.tools.judge.main"],
                 stderr=None,
                 env=self._environment,
                 # A terminal's Ctrl-C is for the caller, who then stops the judge in order.

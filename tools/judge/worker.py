@@ -180,7 +180,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "kernelguild.tools.judge.zygote", str(theirs.fileno()), self._preload],
+                [sys.executable, "-P", "-m", "kernelguild.tools.judge.zygote", str(theirs.fileno()), self._preload],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
