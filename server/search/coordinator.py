@@ -95,6 +95,7 @@ class Coordinator:
             except KernelguildError as error:
                 self._fatal = error
                 self._end = SearchEnded(status="stopped", reason=str(error))
+                self._tell()
                 return
             if self._active == 0:
                 return
@@ -163,8 +164,10 @@ class Coordinator:
         async with self._deciding:
             state = self._journal.state
             # By content, and before anything is spent on them; the first of equals stays.
-            distinct = {proposal.candidate.id: proposal for proposal in reversed(proposals)}
-            new = [proposal for key, proposal in reversed(distinct.items()) if key not in state.candidate_ids]
+            distinct: dict[str, Proposal] = {}
+            for proposal in proposals:
+                distinct.setdefault(proposal.candidate.id, proposal)
+            new = [proposal for key, proposal in distinct.items() if key not in state.candidate_ids]
             session = Session(
                 lease=lease,
                 agent=agent,

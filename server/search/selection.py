@@ -34,8 +34,9 @@ def select(state: SearchState, exhausted: Collection[int]) -> Expand | Judge | N
     Args:
         exhausted: nodes whose agents had nothing new to say.
 
-    A lease is exclusive: no second agent is sent to its node. A node is fully expanded with ceil(2 sqrt(N(s) + 1)) children, all visited once. A node that did not pass is
-    terminal and never entered. Where no child can take the round, a full node is widened rather than the round lost.
+    A lease is exclusive: no second agent is sent to its node. A node is fully expanded with ceil(2 sqrt(N(s) + 1))
+    children, all visited once. A node that did not pass is terminal and never entered. Where no child can take the
+    round, a full node is widened rather than the round lost.
     """
     leased = {lease.node for lease in state.leases.values() if lease.status is LeaseStatus.OPEN}
     return _select(state, ROOT, (), closed={*leased, *exhausted})

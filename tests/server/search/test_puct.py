@@ -125,9 +125,7 @@ def siblings(draw: st.DrawFn, most_visits: int = 1000) -> list[Edge]:
     for number, (low, high) in enumerate(zip([0, *cuts], [*cuts, 64], strict=True), start=1):
         visits = draw(st.integers(0, most_visits))
         mean, experience = (draw(st.floats(0, 1)) if visits else 0.0 for _ in range(2))
-        edges.append(
-            edge(number, prior=(high - low) / 64, visits=visits, total=mean * visits, experience=experience)
-        )
+        edges.append(edge(number, prior=(high - low) / 64, visits=visits, total=mean * visits, experience=experience))
     return edges
 
 
