@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 
+from search_records import Growing
+
 from kernelguild.memory.search_state import SearchState
 from kernelguild.server.search.selection import Expand, Judge, select
-from search_records import Growing
 
 FAILED = None
 
