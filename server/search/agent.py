@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...memory.schema import Node, Proposal, Task
+from ...memory.schema import Node, Proposal
 from ...memory.search_state import SearchState
 
 
@@ -13,7 +13,6 @@ from ...memory.search_state import SearchState
 class LeaseContext:
     """What an agent may read under its lease."""
 
-    task: Task
     node: Node
     """The node to expand."""
     state: SearchState

@@ -22,7 +22,6 @@ from ...memory.schema import (
     RoundStarted,
     SearchEnded,
     Session,
-    Task,
     Tier,
     Verdict,
 )
@@ -42,7 +41,6 @@ class Coordinator:
     def __init__(
         self,
         journal: Journal,
-        task: Task,
         agents: Mapping[str, Agent],
         *,
         settings: SearchSettings,
@@ -50,7 +48,6 @@ class Coordinator:
         evaluator: Evaluator,
     ) -> None:
         self._journal = journal
-        self._task = task
         self._agents = agents
         self._settings = settings
         self._store = store
@@ -204,7 +201,7 @@ class Coordinator:
     async def _judge(self, judge: Judge) -> None:
         candidate = await self._store.candidates.get(judge.edge.candidate_id)
         try:
-            evaluation = await self._evaluator.evaluate(self._task, candidate, Tier.PROFILE)
+            evaluation = await self._evaluator.evaluate(self._journal.state.task, candidate, Tier.PROFILE)
         except HarnessError as error:
             await self._abort(judge.edge, error)
             return
@@ -229,9 +226,7 @@ class Coordinator:
 
     def _context(self, node: int, lease: int) -> LeaseContext:
         state = self._journal.state
-        return LeaseContext(
-            task=self._task, node=state.nodes[node], state=state, seed=(state.search.seed << 20) + lease
-        )
+        return LeaseContext(node=state.nodes[node], state=state, seed=(state.search.seed << 20) + lease)
 
     def _why_finished(self) -> str:
         state = self._journal.state

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ...agents_cfg.settings import load_random_settings, load_tuner_settings
 from ...memory.errors import InputError
-from ...memory.schema import AgentSlots
+from ...memory.schema import AgentSlots, Task
 from .agent import Agent
-from .template_agents import RandomAgent, TunerAgent
+from .template_agents import RandomAgent, TunerAgent, template_of
 
-AGENTS: dict[str, Callable[[], Agent]] = {
-    "tuner": lambda: TunerAgent(load_tuner_settings()),
-    "random": lambda: RandomAgent(load_random_settings()),
+AGENTS: dict[str, Callable[[Task], Agent]] = {
+    "tuner": lambda task: TunerAgent(load_tuner_settings(), template_of(task)),
+    "random": lambda task: RandomAgent(load_random_settings(), template_of(task)),
 }
 MAX_SLOTS = 64
 
@@ -37,3 +37,12 @@ def parse_agents(text: str) -> tuple[AgentSlots, ...]:
             raise InputError(f"--agents {text}: {count!r} is no number of sessions from 1 to {MAX_SLOTS}")
         slots[name] = AgentSlots(agent=name, count=int(count or 1))
     return tuple(slots.values())
+
+
+def recruit(slots: Iterable[AgentSlots], task: Task) -> dict[str, Agent]:
+    """The agents by name.
+
+    Raises:
+        InputError: one of them cannot work on this task.
+    """
+    return {each.agent: AGENTS[each.agent](task) for each in slots}

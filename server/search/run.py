@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +29,11 @@ from ...memory.schema import (
 from ...memory.search_state import SearchState
 from ...memory.store import Store
 from ...tools.evaluator import Evaluator
+from .agent import Agent
 from .coordinator import Coordinator, believed_ratio
 from .journal import Journal, OnEvent
 from .ownership import owned
-from .roster import AGENTS
+from .roster import recruit
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,11 @@ class SearchRun:
         """Judge the seed, then search; returns the last state.
 
         Raises:
+            InputError: an agent cannot work on this task.
             ConfigError: the task's seed does not pass, or its reference or baseline does not work.
             UnavailableError, HarnessError: nothing can be judged here.
         """
+        team = recruit(agents, task)
         root = await self.evaluator.evaluate(task, task.seed, Tier.PROFILE)
         if root.status is not Status.PASSED:
             raise ConfigError(f"task {task.name}: its seed does not pass ({root.status.value}): {root.message}")
@@ -70,14 +73,14 @@ class SearchRun:
             event = await self.store.events.append(search.id, started, sequence=1, at_s=search.created_at_s)
             state = SearchState.of([event])
             await self.on_event(event, state)
-            return await self._search(state)
+            return await self._search(self._journal(state), team)
 
     async def resume(self, search_id: str, rounds: int | None) -> SearchState:
         """Go on with a stored search, with a new budget where `rounds` is given.
 
         Raises:
             NotFoundError: there is no such search.
-            ConflictError: it is running, or its budget is spent.
+            ConflictError: it is running, or its budget is spent and its best confirmed.
         """
         with ExitStack() as stack:
             events = await self.store.events.read(search_id)
@@ -88,21 +91,20 @@ class SearchRun:
             stack.enter_context(owned(search_folder(self.store.home, search_id)))
             # Read again under the lock: its holder may have written meanwhile.
             state = SearchState.of(await self.store.events.read(search_id))
+            team = recruit(state.search.agents, state.task)
             budget = rounds or state.rounds
-            if state.rounds_done >= budget:
+            if state.rounds_done >= budget and state.confirmed is not None:
                 done = state.rounds_done
                 raise ConflictError(f"search {search_id} has done {done} rounds; give it more with --rounds {2 * done}")
             journal = self._journal(state)
             await journal.write(SearchResumed(rounds=budget))
-            return await self._search(state, journal)
+            return await self._search(journal, team)
 
-    async def _search(self, state: SearchState, journal: Journal | None = None) -> SearchState:
-        journal = journal or self._journal(state)
-        agents = {slots.agent: AGENTS[slots.agent]() for slots in state.search.agents}
+    async def _search(self, journal: Journal, team: Mapping[str, Agent]) -> SearchState:
+        state = journal.state
         coordinator = Coordinator(
             journal,
-            state.task,
-            agents,
+            team,
             settings=load_search_settings(),
             store=self.store,
             evaluator=self.evaluator,

@@ -28,29 +28,29 @@ class Move:
 class RandomAgent:
     """Programs drawn uniformly from the template, wherever the lease is."""
 
-    def __init__(self, settings: RandomSettings) -> None:
+    def __init__(self, settings: RandomSettings, template: Template) -> None:
         self._settings = settings
+        self._template = template
 
     async def propose(self, context: LeaseContext) -> list[Proposal]:
-        template = template_of(context.task)
         rng = random.Random(context.seed)
-        draws = (Move(random_assignment(template, rng), None, 1.0) for _ in range(self._settings.draws))
-        return _new_programs(context, template, draws, self._settings.proposals)
+        draws = (Move(random_assignment(self._template, rng), None, 1.0) for _ in range(self._settings.draws))
+        return _new_programs(context, self._template, draws, self._settings.proposals)
 
 
 class TunerAgent:
     """Opens a strategy or changes an open one, by its declared weight times what this search saw of it."""
 
-    def __init__(self, settings: TunerSettings) -> None:
+    def __init__(self, settings: TunerSettings, template: Template) -> None:
         self._settings = settings
+        self._template = template
 
     async def propose(self, context: LeaseContext) -> list[Proposal]:
-        template = template_of(context.task)
         rng = random.Random(context.seed)
         record = TrackRecord.of(context.state, self._settings.improvement)
-        moves = _moves(template, assignment_of(context), record)
+        moves = _moves(self._template, assignment_of(context), record)
         draws = _without_replacement(moves, self._settings.draws, rng)
-        return _new_programs(context, template, draws, self._settings.proposals)
+        return _new_programs(context, self._template, draws, self._settings.proposals)
 
 
 def template_of(task: Task) -> Template:
@@ -60,7 +60,10 @@ def template_of(task: Task) -> Template:
         InputError: it declares none.
     """
     if task.template is None:
-        raise InputError(f"task {task.name} declares no template; the agents tuner and random need one")
+        raise InputError(
+            f"task {task.name} declares no template, and the agents tuner and random know nothing else to change:"
+            " add one to its task.yaml, as examples/softmax_cpp does"
+        )
     return task.template
 
 
