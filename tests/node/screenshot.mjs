@@ -1,5 +1,7 @@
-// Usage: node screenshot.mjs PAGE.html OUT.png
-// Renders a local page without network and prints {"text": ..., "console_errors": [...]}.
+// Usage: node screenshot.mjs PAGE.html OUT.png VISIT
+// Renders a local page without network and prints {"text": ..., "console_errors": [...], "scroll_width": ...}.
+// VISIT is JSON: {"width": pixels, "scheme": "light" or "dark", "fragment": "#...", "steps": [{"click": selector} or
+// {"press": key}]}.
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -31,13 +33,20 @@ async function unpack() {
   });
 }
 
-async function render(page, out) {
+async function act(page, step) {
+  if (step.click) await page.click(step.click);
+  else await page.keyboard.press(step.press);
+}
+
+async function render(page, out, visit) {
   const errors = [];
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   page.on("pageerror", (error) => errors.push(String(error)));
-  await page.goto(pathToFileURL(process.argv[2]).href);
+  await page.goto(pathToFileURL(process.argv[2]).href + visit.fragment);
+  for (const step of visit.steps) await act(page, step);
   await page.screenshot({ path: out, fullPage: true });
-  return { text: await page.innerText("body"), console_errors: errors };
+  const scrollWidth = await page.evaluate(() => document.documentElement.scrollWidth);
+  return { text: await page.innerText("body"), console_errors: errors, scroll_width: scrollWidth };
 }
 
 await unpack();
@@ -50,8 +59,10 @@ const browser = await chromium.launch({
   args: ["--no-sandbox"],
 });
 try {
-  const page = await browser.newPage({ offline: true, viewport: { width: 1280, height: 800 } });
-  console.log(JSON.stringify(await render(page, process.argv[3])));
+  const visit = JSON.parse(process.argv[4]);
+  const viewport = { width: visit.width, height: 800 };
+  const page = await browser.newPage({ offline: true, viewport, colorScheme: visit.scheme });
+  console.log(JSON.stringify(await render(page, process.argv[3], visit)));
 } finally {
   await browser.close();
 }
