@@ -27,6 +27,7 @@ function drawCurve(view) {
   const width = box.clientWidth;
   const area = { left: 56, right: width - 14, top: 12, bottom: timed.length ? 290 : 40 };
   const strip = area.bottom + (failed.length ? 26 : 0);
+  const axis = strip + (failed.length ? 4 : 0);
   const last = Math.max(1, view.status === "running" ? view.rounds : view.rounds_done);
   const x = (round) => area.left + 10 + ((round ?? 0) / last) * (area.right - area.left - 20);
   const svg = s("svg", { width, height: strip + 46, role: "img", "aria-label": curveText(view) });
@@ -35,7 +36,7 @@ function drawCurve(view) {
   }
   svg.append(
     s("text", { x: (area.left + area.right) / 2, y: strip + 42, "text-anchor": "middle" }, "round"),
-    s("line", { class: "grid", x1: area.left, x2: area.right, y1: strip + 4, y2: strip + 4 }),
+    s("line", { class: "grid", x1: area.left, x2: area.right, y1: axis, y2: axis }),
   );
   if (timed.length) drawTimes(svg, view, timed, area, x);
   if (failed.length) svg.append(s("text", { x: area.left - 8, y: strip - 6, "text-anchor": "end" }, "failed"));
@@ -63,7 +64,8 @@ function drawTimes(svg, view, timed, area, x) {
   const base = scale.y(view.baseline_ms);
   svg.append(s("line", { class: "baseline", x1: area.left, x2: area.right, y1: base, y2: base }),
     s("text", { x: area.right, y: base - 7, "text-anchor": "end" }, `baseline ${ms(view.baseline_ms)}`));
-  drawBest(svg, view, area, scale, x);
+  const [line, label] = bestLine(view, area, scale, x);
+  svg.append(...line);
   for (const node of timed) {
     const range = [node.speedup_low, node.speedup_high].map((v) => scale.y(view.baseline_ms / v));
     if (range.every(Number.isFinite)) {
@@ -71,24 +73,27 @@ function drawTimes(svg, view, timed, area, x) {
     }
     svg.append(dot(node, x(node.round), scale.y(timeOf(view, node)), `${ms(timeOf(view, node))}, ${times(node.speedup)}`));
   }
+  svg.append(...label);
 }
 
-function drawBest(svg, view, area, scale, x) {
+// What lies under the dots, and what over them.
+function bestLine(view, area, scale, x) {
   const order = view.nodes.filter(believed).sort((a, b) => (a.round ?? 0) - (b.round ?? 0));
   const steps = order.filter((node, i) => order.slice(0, i).every((other) => other.speedup < node.speedup));
-  if (!steps.length) return;
+  if (!steps.length) return [[], []];
   const points = steps.map((node, i) => `${i ? `H${x(node.round)}V` : `M${x(node.round)} `}${scale.y(timeOf(view, node))}`);
   const best = steps.at(-1);
   const [time, y] = [timeOf(view, best), scale.y(timeOf(view, best))];
-  svg.append(s("path", { class: "best", d: `${points.join("")}H${area.right}` }),
-    s("circle", { class: "ring", r: 8, cx: x(best.round), cy: y }));
-  if (best.id === 0) return;
-  const below = area.bottom - y > 24;
-  svg.append(s("text", { class: "best", x: area.right, y: y + (below ? 18 : -9), "text-anchor": "end" }, `best ${ms(time)}`));
+  const line = s("path", { class: "best", d: `${points.join("")}H${area.right}` });
+  const ring = s("circle", { class: "ring", r: 8, cx: x(best.round), cy: y });
+  if (best.id === 0) return [[line], [ring]];
+  const under = area.bottom - y > 24 ? 18 : -9;
+  return [[line], [ring, s("text", { class: "best", x: area.right, y: y + under, "text-anchor": "end" }, `best ${ms(time)}`)]];
 }
 
 function dot(node, x, y, what) {
-  const title = s("title", {}, `${node.round === null ? "seed" : `round ${node.round}`}, node ${node.id}, ${labelOf(node)}: ${what}`);
+  const when = node.round === null ? "before the first round" : `round ${node.round}`;
+  const title = s("title", {}, `${when}, node ${node.id}, ${labelOf(node)}: ${what}`);
   // The tree is the way for the keyboard: hundreds of stops here would be in its way.
   return s("a", { href: `#node-${node.id}`, tabindex: -1 }, title,
     mark(kindOf(node), { x: x - 6, y: y - 6, width: 12, height: 12, viewBox: "-6 -6 12 12" }),

@@ -19,8 +19,9 @@ function drawHeader(view) {
   );
 }
 
-function verdictText(best) {
-  if (best.node === 0) return "the seed itself: no program was faster";
+function verdictText(view) {
+  const best = view.best;
+  if (best.node === 0) return view.rounds_done ? "the seed itself: no program was faster" : "the seed itself";
   // The judge's band: time ratios within 2 % of equal are never called.
   if (1 / best.speedup_low < 0.98) return "faster than the baseline";
   return "of the baseline’s speed: too close to call";
@@ -39,7 +40,7 @@ function drawResult(view) {
   $$("result").replaceChildren(h("div", { class: "card" },
     h("div", {},
       h("p", { class: "headline" }, times(best.speedup)),
-      h("p", {}, verdictText(best)),
+      h("p", {}, verdictText(view)),
       h("p", { class: "note" }, `99 % interval ${times(best.speedup_low)} to ${times(best.speedup_high)}`),
       h("span", { class: best.confirmed ? "badge good" : "badge", title: "on fresh inputs, in fresh processes" },
         confirmed)),

@@ -23,7 +23,7 @@ function drawTree(view) {
     const node = waiting.pop();
     const below = children.get(node.id);
     rows.push(treeRow(view, node, below.length, path));
-    if (ui.open === node.id) rows.push(h("tr", { class: "details" }, h("td", { colspan: narrow.matches ? 3 : 7 }, details(view, node))));
+    if (ui.open === node.id) rows.push(detailsRow(view, node));
     if (!ui.folded.has(node.id)) waiting.push(...below.toReversed());
   }
   document.querySelector("#tree tbody").replaceChildren(...rows);
@@ -46,8 +46,9 @@ function treeRow(view, node, below, path) {
     onclick: () => toggle(node.id), onkeydown: (event) => onKey(event, node, below),
   },
     h("td", {}, name),
-    h("td", {}, h("span", { class: `verdict ${kind}` }, mark(kind), kind === "failed" ? words(node.status) : kind)),
-    [times(node.speedup)].map((text) => h("td", { class: "number" }, text)),
+    h("td", {}, h("span", { class: `verdict ${kind}` }, mark(kind),
+      h("span", { class: "name-of-mark" }, kind === "failed" ? words(node.status) : kind))),
+    h("td", { class: "number" }, times(node.speedup)),
     [share(node.value), node.parent === null ? "–" : share(node.mean_value), share(node.shaped_prior), String(node.visit_count)]
       .map((text) => h("td", { class: "number wide" }, text)));
 }
@@ -106,6 +107,10 @@ function visit(row) {
   ui.focus = Number(row.id.slice("node-".length));
   row.setAttribute("tabindex", 0);
   row.focus();
+}
+
+function detailsRow(view, node) {
+  return h("tr", { class: "details" }, h("td", { colspan: narrow.matches ? 3 : 7 }, details(view, node)));
 }
 
 function details(view, node) {
