@@ -1,23 +1,28 @@
 {% set step = width * accumulators %}
 {% set blocked = step > 1 %}
-{% set plain_exp = exp_degree == 0 and underflow == "none" and exp_base == "e" and not blocked %}
+{% set plain_exp = exp_degree == 0 and exp_base == "e" and not blocked %}
 {% set newton = 1 if divide == "newton1" else 2 if divide == "newton2" else 3 if divide == "newton3" else 0 %}
-{% set keeps_exponentials = passes == "separate" %}
+{% set keeps_exponentials = passes in ("separate", "unshifted") %}
+{% set narrow = sum_bits < 24 %}
+{% set fixed_cols = 512 if row_length == "dispatch_512" else 1024 if row_length == "dispatch_1024" else 2048 if row_length == "dispatch_2048" else 0 %}
 // Row-wise softmax: maximum, exponentials and their sum, division.
 #include <cmath>
 #include <cstdint>
-{% if exp_degree > 0 or newton > 0 or width > 1 %}
+{% if exp_degree > 0 or newton > 0 or narrow %}
 #include <cstring>
 {% endif %}
 {% if width > 1 %}
 
 typedef float Vec __attribute__((vector_size({{ 4 * width }})));
+{% if loads == "unaligned" %}
 typedef float Unaligned __attribute__((vector_size({{ 4 * width }}), aligned(4)));
+{% endif %}
 typedef int32_t Ints __attribute__((vector_size({{ 4 * width }})));
 
 static inline Vec splat(float value) { return Vec{} + value; }
-static inline Vec load(const float* from) { return *(const Unaligned*)from; }
-static inline void store(float* to, Vec value) { *(Unaligned*)to = value; }
+{% set Memory = "Vec" if loads == "aligned" else "Unaligned" %}
+static inline Vec load(const float* from) { return *(const {{ Memory }}*)from; }
+static inline void store(float* to, Vec value) { *({{ Memory }}*)to = value; }
 
 static inline float most_of(Vec value) {
     float most = value[0];
@@ -35,7 +40,9 @@ static inline float sum_of(Vec value) {
 static inline Vec load_part(const float* from, int64_t count, float rest) {
     float part[{{ width }}];
     for (int64_t lane = 0; lane < {{ width }}; ++lane) part[lane] = lane < count ? from[lane] : rest;
-    return load(part);
+    Vec value;
+    for (int lane = 0; lane < {{ width }}; ++lane) value[lane] = part[lane];
+    return value;
 }
 {% endif %}
 {% elif blocked %}
@@ -52,6 +59,20 @@ static inline float sum_of(Vec value) { return value; }
 
 static constexpr float INVERSE_FACTORIAL[] = {1, 1, 1.0f / 2, 1.0f / 6, 1.0f / 24, 1.0f / 120, 1.0f / 720, 1.0f / 5040};
 {% endif %}
+{% if narrow %}
+
+// Keeps {{ sum_bits }} bits of a float's mantissa.
+static inline float narrowed(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits &= ~0u << {{ 24 - sum_bits }};
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+{% if width > 1 %}
+static inline Vec narrowed(Vec value) { return (Vec)((Ints)value & (int32_t)(~0u << {{ 24 - sum_bits }})); }
+{% endif %}
+{% endif %}
 {% if not plain_exp %}
 {% for vector in range(2 if width > 1 else 1) %}
 {% set T = "Vec" if vector == 1 else "float" %}
@@ -63,7 +84,7 @@ static inline {{ T }} exponential({{ T }} x, {{ T }} largest) {
 {% else %}
     {{ T }} t = x - largest;
 {% endif %}
-{% if underflow == "clamp" %}
+{% if exp_degree > 0 and underflow == "clamp" %}
     t = t > {{ "-125.0f" if exp_base == "two" else "-87.0f" }} ? t : {{ "-125.0f" if exp_base == "two" else "-87.0f" }};
 {% endif %}
     {{ T }} result;
@@ -94,7 +115,7 @@ static inline {{ T }} exponential({{ T }} x, {{ T }} largest) {
 {% else %}
     result = {{ "std::exp2" if exp_base == "two" else "std::exp" }}(t);
 {% endif %}
-{% if underflow == "zero" %}
+{% if exp_degree > 0 and underflow == "zero" %}
     return t < {{ "-125.0f" if exp_base == "two" else "-87.0f" }} ? {{ "Vec{}" if vector == 1 else "0.0f" }} : result;
 {% else %}
     return result;
@@ -123,6 +144,11 @@ static inline __attribute__((always_inline)) int run(const float* x, float* y, i
 {% else %}
 extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% endif %}
+{% if row_length == "assume_1024" %}
+    cols = 1024;
+{% elif row_length == "assume_multiple" %}
+    if (cols % 16 != 0) __builtin_unreachable();
+{% endif %}
 {% if block_rows > 1 %}
     for (int64_t first = 0; first < rows; first += {{ block_rows }}) {
     int64_t end = first + {{ block_rows }} < rows ? first + {{ block_rows }} : rows;
@@ -131,32 +157,37 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% else %}
     for (int64_t row = 0; row < rows; ++row) {
 {% endif %}
+{% if block_rows == 1 or passes != "unshifted" %}
         const float* in = x + row * cols;
+{% endif %}
 {% if block_rows == 1 %}
         float* out = y + row * cols;
 {% endif %}
-{% if align > 0 %}
+{% if align > 0 and (block_rows == 1 or passes != "unshifted") %}
         int64_t head = ({{ align }} - (uintptr_t)(y + row * cols) % {{ align }}) % {{ align }} / 4;
         head = head < cols ? head : cols;
 {% endif %}
-        float largest = in[0];
+        float largest = {{ "0.0f" if passes == "unshifted" else "in[0]" }};
 {% if passes == "online" %}
         float sum = 0.0f;
 {% endif %}
-{% if not blocked %}
+{% if passes == "unshifted" %}
+{% elif not blocked %}
 {% if unroll > 1 %}
 #pragma GCC unroll {{ unroll }}
 {% endif %}
         for (int64_t i = {{ 0 if passes == "online" else 1 }}; i < cols; ++i) {
 {% if prefetch > 0 %}
-            __builtin_prefetch(in + i + {{ prefetch }});
+{% for line in range(prefetch_lines) %}
+            __builtin_prefetch(in + i + {{ prefetch + 16 * line }});
+{% endfor %}
 {% endif %}
 {% if passes == "online" %}
             if (in[i] > largest) {
                 sum *= {{ "std::exp(largest - in[i])" if plain_exp else "exponential(largest, in[i])" }};
                 largest = in[i];
             }
-            sum += {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }};
+            sum = {{ "narrowed(" if narrow else "" }}sum + {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }}{{ ")" if narrow else "" }};
 {% else %}
             if (in[i] > largest) largest = in[i];
 {% endif %}
@@ -172,13 +203,15 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% endif %}
             for (; i + {{ step }} <= cols; i += {{ step }}) {
 {% if prefetch > 0 %}
-                __builtin_prefetch(in + i + {{ prefetch }});
+{% for line in range(prefetch_lines) %}
+                __builtin_prefetch(in + i + {{ prefetch + 16 * line }});
+{% endfor %}
 {% endif %}
 {% for a in range(accumulators) %}
                 Vec v{{ a }} = load(in + i + {{ a * width }});
 {% if passes == "online" %}
                 Vec above{{ a }} = v{{ a }} > most{{ a }} ? v{{ a }} : most{{ a }};
-                sum{{ a }} = sum{{ a }} * exponential(most{{ a }}, above{{ a }}) + exponential(v{{ a }}, above{{ a }});
+                sum{{ a }} = {{ "narrowed" if narrow else "" }}(sum{{ a }} * exponential(most{{ a }}, above{{ a }}) + exponential(v{{ a }}, above{{ a }}));
                 most{{ a }} = above{{ a }};
 {% else %}
                 most{{ a }} = v{{ a }} > most{{ a }} ? v{{ a }} : most{{ a }};
@@ -206,7 +239,7 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
             sum += sum_of(sum{{ a }} * exponential(most{{ a }}, splat(largest)));
 {% endfor %}
 {% endif %}
-{% for edge in range(2 if align > 0 else 1) %}
+{% for edge in range(1 if tail == "dropped" else 0, 2 if align > 0 else 1) %}
             for ({{ "int64_t j = 0; j < head; ++j" if edge == 1 else "int64_t j = i; j < cols; ++j" }}) {
 {% if passes == "online" %}
                 if (in[j] > largest) {
@@ -243,13 +276,19 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% endif %}
         for (int64_t i = 0; i < cols; ++i) {
 {% if prefetch > 0 %}
-            __builtin_prefetch(in + i + {{ prefetch }});
+{% for line in range(prefetch_lines) %}
+            __builtin_prefetch(in + i + {{ prefetch + 16 * line }});
+{% endfor %}
 {% endif %}
 {% if keeps_exponentials %}
             out[i] = {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }};
-            sum += out[i];
+{% if narrow %}
+            sum = narrowed(sum + out[i]);
 {% else %}
-            sum += {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }};
+            sum += out[i];
+{% endif %}
+{% else %}
+            sum = {{ "narrowed(" if narrow else "" }}sum + {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }}{{ ")" if narrow else "" }};
 {% endif %}
         }
 {% else %}
@@ -263,11 +302,17 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% endif %}
             for (; i + {{ step }} <= cols; i += {{ step }}) {
 {% if prefetch > 0 %}
-                __builtin_prefetch(in + i + {{ prefetch }});
+{% for line in range(prefetch_lines) %}
+                __builtin_prefetch(in + i + {{ prefetch + 16 * line }});
+{% endfor %}
 {% endif %}
 {% for a in range(accumulators) %}
                 Vec e{{ a }} = exponential(load(in + i + {{ a * width }}), splat(largest));
+{% if narrow %}
+                sum{{ a }} = narrowed(sum{{ a }} + e{{ a }});
+{% else %}
                 sum{{ a }} += e{{ a }};
+{% endif %}
 {% if keeps_exponentials %}
                 store(out + i + {{ a * width }}, e{{ a }});
 {% endif %}
@@ -287,7 +332,7 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% for a in range(accumulators) %}
             sum += sum_of(sum{{ a }});
 {% endfor %}
-{% for edge in range(2 if align > 0 else 1) %}
+{% for edge in range(1 if tail == "dropped" else 0, 2 if align > 0 else 1) %}
             for ({{ "int64_t j = 0; j < head; ++j" if edge == 1 else "int64_t j = i; j < cols; ++j" }}) {
                 float e = exponential(in[j], largest);
                 sum += e;
@@ -322,7 +367,21 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% elif newton > 0 %}
         float scale = inverse(sum);
 {% endif %}
-{% if not blocked %}
+{% if scale_stride > 1 %}
+{% if scale_order == "backward" %}
+        for (int64_t start = {{ scale_stride - 1 }}; start >= 0; --start) {
+{% else %}
+        for (int64_t start = 0; start < {{ scale_stride }}; ++start) {
+{% endif %}
+            for (int64_t i = start; i < cols; i += {{ scale_stride }}) {
+{% if keeps_exponentials %}
+                out[i] = out[i] {{ "/ sum" if divide == "each" else "* scale" }};
+{% else %}
+                out[i] = {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }} {{ "/ sum" if divide == "each" else "* scale" }};
+{% endif %}
+            }
+        }
+{% elif not blocked %}
 {% if unroll > 1 %}
 #pragma GCC unroll {{ unroll }}
 {% endif %}
@@ -353,7 +412,7 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% endif %}
 {% endfor %}
             }
-{% for edge in range(2 if align > 0 else 1) %}
+{% for edge in range(1 if tail == "dropped" else 0, 2 if align > 0 else 1) %}
             for ({{ "int64_t j = 0; j < head; ++j" if edge == 1 else "int64_t j = end_of_blocks; j < cols; ++j" }}) {
 {% if keeps_exponentials %}
                 out[j] = out[j] {{ "/ sum" if divide == "each" else "* scale" }};
