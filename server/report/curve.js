@@ -52,7 +52,9 @@ function roundTicks(last, width) {
 }
 
 function drawTimes(svg, view, timed, area, x) {
-  const scale = scaleOf([view.baseline_ms, ...timed.map((node) => timeOf(view, node))], area.top, area.bottom);
+  const confirmed = view.best === null ? [] : [view.baseline_ms / view.best.speedup];
+  const values = [view.baseline_ms, ...confirmed, ...timed.map((node) => timeOf(view, node))];
+  const scale = scaleOf(values, area.top, area.bottom);
   for (const value of scale.ticks) {
     const y = scale.y(value);
     svg.append(s("line", { class: "grid", x1: area.left, x2: area.right, y1: y, y2: y }),
@@ -67,7 +69,8 @@ function drawTimes(svg, view, timed, area, x) {
   const [line, label] = bestLine(view, area, scale, x);
   svg.append(...line);
   for (const node of timed) {
-    const range = [node.speedup_low, node.speedup_high].map((v) => scale.y(view.baseline_ms / v));
+    const range = [node.speedup_low, node.speedup_high]
+      .map((v) => Math.min(area.bottom, Math.max(area.top, scale.y(view.baseline_ms / v))));
     if (range.every(Number.isFinite)) {
       svg.append(s("line", { class: `range ${kindOf(node)}`, x1: x(node.round), x2: x(node.round), y1: range[0], y2: range[1] }));
     }
@@ -76,19 +79,22 @@ function drawTimes(svg, view, timed, area, x) {
   svg.append(...label);
 }
 
-// What lies under the dots, and what over them.
+// What lies under the dots, and what over them. The last step is at the second measurement where there is one; a
+// program that first looked faster than the best did not hold, and makes no step.
 function bestLine(view, area, scale, x) {
-  const order = view.nodes.filter(believed).sort((a, b) => (a.round ?? 0) - (b.round ?? 0));
+  const best = view.nodes.find((node) => node.id === (view.best?.node ?? 0));
+  const order = view.nodes.filter((node) => believed(node) && node.speedup <= best.speedup);
   const steps = order.filter((node, i) => order.slice(0, i).every((other) => other.speedup < node.speedup));
   if (!steps.length) return [[], []];
-  const points = steps.map((node, i) => `${i ? `H${x(node.round)}V` : `M${x(node.round)} `}${scale.y(timeOf(view, node))}`);
-  const best = steps.at(-1);
-  const [time, y] = [timeOf(view, best), scale.y(timeOf(view, best))];
+  const height = (node) => scale.y(view.baseline_ms / (node.id === view.best?.node ? view.best.speedup : node.speedup));
+  const points = steps.map((node, i) => `${i ? `H${x(node.round)}V` : `M${x(node.round)} `}${height(node)}`);
+  const y = height(steps.at(-1));
   const line = s("path", { class: "best", d: `${points.join("")}H${area.right}` });
+  if (view.best === null) return [[line], []];
   const ring = s("circle", { class: "ring", r: 8, cx: x(best.round), cy: y });
-  if (best.id === 0) return [[line], [ring]];
+  const text = `best ${times(view.best.speedup)}${view.best.confirmed ? ", confirmed" : ""}`;
   const under = area.bottom - y > 24 ? 18 : -9;
-  return [[line], [ring, s("text", { class: "best", x: area.right, y: y + under, "text-anchor": "end" }, `best ${ms(time)}`)]];
+  return [[line], [ring, s("text", { class: "best", x: area.right, y: y + under, "text-anchor": "end" }, text)]];
 }
 
 function dot(node, x, y, what) {

@@ -19,18 +19,17 @@ function drawHeader(view) {
   );
 }
 
-function verdictText(view) {
-  const best = view.best;
-  if (best.node === 0) return view.rounds_done ? "the seed itself: no program was faster" : "the seed itself";
-  // The judge's band: time ratios within 2 % of equal are never called.
+// The judge's band: time ratios within 2 % of equal are never called.
+function verdictText(best) {
   if (1 / best.speedup_low < 0.98) return "faster than the baseline";
+  if (1 / best.speedup_high > 1.02) return "of the baseline’s speed: no program was faster";
   return "of the baseline’s speed: too close to call";
 }
 
 function drawResult(view) {
   const best = view.best;
   if (best === null) {
-    const why = view.rounds_done ? `None of ${plural(view.rounds_done, "program")} passed.` : "Nothing has been judged yet.";
+    const why = view.rounds_done ? `None of ${plural(view.rounds_done, "program")} passed.` : "No program has been judged.";
     $$("result").replaceChildren(h("div", { class: "card" }, h("div", {}, h("h2", {}, "No result"), h("p", {}, why))));
     return;
   }
@@ -40,25 +39,24 @@ function drawResult(view) {
   $$("result").replaceChildren(h("div", { class: "card" },
     h("div", {},
       h("p", { class: "headline" }, times(best.speedup)),
-      h("p", {}, verdictText(view)),
+      h("p", {}, verdictText(best)),
       h("p", { class: "note" }, `99 % interval ${times(best.speedup_low)} to ${times(best.speedup_high)}`),
       h("span", { class: best.confirmed ? "badge good" : "badge", title: "on fresh inputs, in fresh processes" },
         confirmed)),
-    bars(view),
+    bars(best),
     h("p", { class: "path" }, "Best path:", best.path.map((id, step) =>
       h("span", {}, step ? sign("M3 1 7 5 3 9") : null, nodeLink(id, labelOf(view.nodes.find((node) => node.id === id)))))),
   ));
 }
 
-function bars(view) {
-  const longest = Math.max(view.baseline_ms ?? 0, view.best.candidate_ms);
+function bars(best) {
+  const longest = Math.max(best.baseline_ms, best.candidate_ms);
   const row = (name, value, style) => {
     const bar = h("div", { class: `bar ${style}` });
     bar.style.width = `${(100 * value) / longest}%`;
     return [h("dt", {}, name), h("div", {}, bar), h("dd", {}, ms(value))];
   };
-  return h("dl", { class: "bars" }, view.baseline_ms === null ? [] : row("Baseline", view.baseline_ms, ""),
-    row("Best", view.best.candidate_ms, "best"));
+  return h("dl", { class: "bars" }, row("Baseline", best.baseline_ms, ""), row("Best", best.candidate_ms, "best"));
 }
 
 function drawPending(view) {

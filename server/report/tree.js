@@ -36,7 +36,7 @@ function treeRow(view, node, below, path) {
     below ? foldButton(node, below) : h("span", { class: "fold" }),
     h("span", { class: "id" }, `#${node.id}`),
     h("span", { class: "label" }, labelOf(node)),
-    node.id === view.best?.node ? h("span", { class: "tag" }, "best") : null,
+    node.id === view.best?.node ? h("span", { class: "tag" }, bestTag(view.best)) : null,
     h("span", { class: "why" }, node.rationale));
   name.style.setProperty("--depth", node.depth);
   return h("tr", {
@@ -52,6 +52,8 @@ function treeRow(view, node, below, path) {
     [share(node.value), node.parent === null ? "–" : share(node.mean_value), share(node.shaped_prior), String(node.visit_count)]
       .map((text) => h("td", { class: "number wide" }, text)));
 }
+
+const bestTag = (best) => (best.confirmed ? `best, confirmed ${times(best.speedup)}` : "best");
 
 function foldButton(node, below) {
   const onclick = (event) => {
@@ -115,12 +117,12 @@ function detailsRow(view, node) {
 
 function details(view, node) {
   const kind = kindOf(node);
-  const range = node.speedup_low === null ? "" : ` (99 % interval ${times(node.speedup_low)} to ${times(node.speedup_high)})`;
   return [
     h("h3", {}, `Node ${node.id}: ${labelOf(node)}`),
     h("dl", { class: "facts" },
       fact("Verdict", h("span", { class: `verdict ${kind}` }, mark(kind), kind === "failed" ? words(node.status) : KINDS[kind])),
-      fact("Speedup", `${times(node.speedup)}${range}`),
+      fact("Speedup", interval(node)),
+      node.id === view.best?.node && view.best.confirmed ? fact("Measured again", interval(view.best)) : null,
       fact("Time", ms(node.candidate_ms)),
       fact("Direction", node.direction ?? "–"),
       fact("Agent", node.agent || "–"),
@@ -133,6 +135,11 @@ function details(view, node) {
     node.message ? [h("h4", {}, "The judge"), h("p", { class: "said" }, node.message)] : [],
     node.diff ? [h("h4", {}, `Change against node ${node.parent}`), diff(node.diff)] : [],
   ].flat();
+}
+
+function interval(measured) {
+  if (measured.speedup_low === null) return times(measured.speedup);
+  return `${times(measured.speedup)} (99 % interval ${times(measured.speedup_low)} to ${times(measured.speedup_high)})`;
 }
 
 function diff(text) {

@@ -65,7 +65,7 @@ def view_of(
     nodes: list[NodeView], *, rounds: int = 8, pending: tuple[PendingView, ...] = (), source: str = FASTER
 ) -> SearchView:
     """The finished search that judged these nodes."""
-    passed = [one for one in nodes if one.speedup is not None and one.verdict is not Verdict.SUSPECT]
+    passed = [one for one in nodes[1:] if one.speedup is not None and one.verdict is not Verdict.SUSPECT]
     best = max(passed, key=lambda one: one.speedup or 0.0, default=None)
     return SearchView(
         search_id="5eac" * 8,
@@ -74,7 +74,7 @@ def view_of(
         agents=("tuner:2",),
         rounds=rounds,
         rounds_done=len(nodes) - 1,
-        baseline_ms=BASELINE_MS if passed else None,
+        baseline_ms=BASELINE_MS if nodes[0].speedup else None,
         nodes=tuple(nodes),
         pending=pending,
         best=None if best is None else _best(best, nodes, source),
@@ -86,6 +86,7 @@ def view_of(
 
 
 def _best(best: NodeView, nodes: list[NodeView], source: str) -> BestView:
+    """Measured again, it is a little slower: it had been picked for its luck as well."""
     assert best.speedup is not None
     assert best.speedup_low is not None
     assert best.speedup_high is not None
@@ -99,10 +100,11 @@ def _best(best: NodeView, nodes: list[NodeView], source: str) -> BestView:
         candidate_id=best.candidate_id,
         path=tuple(path),
         source=source,
-        speedup=best.speedup,
-        speedup_low=best.speedup_low,
-        speedup_high=best.speedup_high,
-        candidate_ms=best.candidate_ms,
+        speedup=0.95 * best.speedup,
+        speedup_low=0.95 * best.speedup_low,
+        speedup_high=0.95 * best.speedup_high,
+        candidate_ms=best.candidate_ms / 0.95,
+        baseline_ms=BASELINE_MS,
         confirmed=True,
     )
 
