@@ -14,6 +14,7 @@ from kernelguild.memory.schema import (
     Language,
     LeaseClosed,
     LeaseOpened,
+    Parameter,
     Proposal,
     ProposalsSubmitted,
     PuctSettings,
@@ -22,7 +23,9 @@ from kernelguild.memory.schema import (
     Search,
     SearchStarted,
     Session,
+    StrategyParameters,
     Task,
+    Template,
 )
 from kernelguild.memory.search_state import SearchState
 
@@ -46,6 +49,36 @@ TASK = Task(
     entry="f",
     seed=candidate(0),
 )
+
+
+SMALL = TASK.model_copy(
+    update={
+        "template": Template(
+            language=Language.CPP,
+            path="small.cpp",
+            source="// width {{ width }} unroll {{ unroll }} tail {{ tail }}",
+            strategies=(
+                StrategyParameters(
+                    strategy="vectorized_load",
+                    prior=1,
+                    parameters=(Parameter(name="width", values=(1, 2, 4, 8), default=1),),
+                ),
+                StrategyParameters(
+                    strategy="small_unroll",
+                    prior=1,
+                    parameters=(Parameter(name="unroll", values=(1, 2, 4, 8), default=1),),
+                ),
+                StrategyParameters(
+                    strategy="tail_isolation",
+                    prior=1,
+                    requires=("vectorized_load",),
+                    parameters=(Parameter(name="tail", values=("scalar", "masked"), default="scalar"),),
+                ),
+            ),
+        )
+    }
+)
+"""A task whose template has few programs: 4 widths x 4 unrollings, and a tail where there is a width."""
 
 
 def search_started(

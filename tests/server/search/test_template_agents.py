@@ -6,18 +6,14 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from search_records import EXAMPLES, TASK, Growing
+from search_records import EXAMPLES, SMALL, TASK, Growing
 
 from kernelguild.memory.errors import InputError
 from kernelguild.memory.schema import (
     DIRECTION_OF,
     AgentSlots,
-    Language,
-    Parameter,
     Proposal,
-    StrategyParameters,
     Task,
-    Template,
 )
 from kernelguild.server.search.agent import LeaseContext
 from kernelguild.server.search.roster import AGENTS, parse_agents, recruit
@@ -27,33 +23,6 @@ from kernelguild.tools.template import render, strategies_in_use
 
 pytestmark = pytest.mark.anyio
 SOFTMAX = load_task(EXAMPLES / "softmax_cpp")
-SMALL = TASK.model_copy(
-    update={
-        "template": Template(
-            language=Language.CPP,
-            path="small.cpp",
-            source="// width {{ width }} unroll {{ unroll }} tail {{ tail }}",
-            strategies=(
-                StrategyParameters(
-                    strategy="vectorized_load",
-                    prior=1,
-                    parameters=(Parameter(name="width", values=(1, 2, 4, 8), default=1),),
-                ),
-                StrategyParameters(
-                    strategy="small_unroll",
-                    prior=1,
-                    parameters=(Parameter(name="unroll", values=(1, 2, 4, 8), default=1),),
-                ),
-                StrategyParameters(
-                    strategy="tail_isolation",
-                    prior=1,
-                    requires=("vectorized_load",),
-                    parameters=(Parameter(name="tail", values=("scalar", "masked"), default="scalar"),),
-                ),
-            ),
-        )
-    }
-)
 STRATEGY_OF = {"width": "vectorized_load", "unroll": "small_unroll", "tail": "tail_isolation"}
 BOTH = pytest.mark.parametrize("name", ["tuner", "random"])
 
