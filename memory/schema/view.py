@@ -61,6 +61,8 @@ class BestView(Record):
     speedup_low: float
     speedup_high: float
     candidate_ms: float
+    baseline_ms: float
+    """From the same measurement as `candidate_ms`."""
     confirmed: bool
     """Whether the figures come from a second measurement on fresh inputs."""
 

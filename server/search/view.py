@@ -97,6 +97,7 @@ class Viewer:
             speedup_low=evaluation.timing.speedup_low,
             speedup_high=evaluation.timing.speedup_high,
             candidate_ms=evaluation.timing.candidate_ms,
+            baseline_ms=evaluation.timing.baseline_ms,
             confirmed=confirmed is not None,
         )
 

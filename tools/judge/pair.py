@@ -1,0 +1,141 @@
+"""One fresh pair of workers, candidate and baseline, with a third that runs nobody's code beside them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import torch
+
+from ...memory.errors import ConfigError
+from ...memory.schema import Task
+from .arena import Arena, required_bytes
+from .bench import Bench, Program
+from .cases import DECLARED
+from .failure import CandidateFailure
+from .problem import Drawn, Problem, Shape
+from .trial import CallLimits, Trial
+from .worker import Worker
+
+Side = Literal["candidate", "baseline", "empty"]
+# A call that vanishes in the handshake's noise is not zero.
+SMALLEST_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class PairTimes:
+    """What one pair took at one shape; the empty call is subtracted."""
+
+    candidate_s: tuple[float, ...]
+    baseline_s: tuple[float, ...]
+    overhead_s: float
+    """The empty call: reveal, handshake and taking the output, in the same moments as the others."""
+
+    @property
+    def log_ratio(self) -> float:
+        """log(time(candidate) / time(baseline)), the median over the samples."""
+        pairs = zip(self.candidate_s, self.baseline_s, strict=True)
+        return statistics.median(math.log(candidate / baseline) for candidate, baseline in pairs)
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """What pairs of one evaluation share."""
+
+    bench: Bench
+    task: Task
+    problem: Problem
+    generator: torch.Generator
+    cpu: int | None
+    """The core that judge and workers share; None leaves them free."""
+
+    def limits(self) -> CallLimits:
+        """The task's limits of one worker."""
+        return CallLimits(self.task.constraints.setup_timeout_s, self.task.constraints.call_timeout_s)
+
+
+class Pair:
+    """Three workers with the same call history; ends them when left.
+
+    Raises:
+        CandidateFailure: the candidate failed, or a timed output of it was wrong.
+        ConfigError: the baseline did.
+    """
+
+    def __init__(self, plan: PairPlan, candidate: Program, baseline: Program, shapes: list[Shape]) -> None:
+        self._plan = plan
+        self._programs = {"candidate": candidate, "baseline": baseline}
+        self._size = max(required_bytes(plan.problem.signature(shape).tensors) for shape in shapes)
+        self._stack = ExitStack()
+        self._sides: dict[Side, tuple[Worker, Arena]] = {}
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for side in ("candidate", "baseline", "empty"):
+                arena = stack.enter_context(Arena(self._size))
+                self._sides[side] = (stack.enter_context(self._start(side, arena)), arena)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def measure(self, shape: Shape, samples: int) -> PairTimes:
+        """Time `samples` calls of each side, in random order."""
+        parameters = self._plan.problem.draw_parameters(self._plan.generator)
+        signature = self._plan.problem.signature(shape)
+        trials = {
+            side: Trial(worker, arena, signature, shape, parameters, self._plan.limits())
+            for side, (worker, arena) in self._sides.items()
+        }
+        last = self._plan.problem.draw(shape, DECLARED, parameters, self._plan.generator)
+        rounds = []
+        for _ in range(samples):
+            drawn = self._plan.problem.draw(shape, DECLARED, parameters, self._plan.generator)
+            rounds.append(self._round(trials, last, drawn))
+            last = drawn
+        overhead_s = statistics.median(times["empty"] for times in rounds)
+        return PairTimes(
+            candidate_s=tuple(_net(times["candidate"], overhead_s) for times in rounds),
+            baseline_s=tuple(_net(times["baseline"], overhead_s) for times in rounds),
+            overhead_s=overhead_s,
+        )
+
+    def _round(self, trials: dict[Side, Trial], last: Drawn, drawn: Drawn) -> dict[Side, float]:
+        """The same fresh input through all sides, every output checked.
+
+        Before each timed call goes one on the last round's input: drawing and checking leave judge and worker cold, and
+        a handshake between cold processes costs several times a warm one and varies as much.
+        """
+        sides = list(trials)
+        times: dict[Side, float] = {}
+        for index in torch.randperm(len(sides), generator=self._plan.generator).tolist():
+            side = sides[index]
+            try:
+                trials[side].run(last, DECLARED)
+                times[side] = trials[side].run(drawn, DECLARED)
+                if side != "empty":
+                    trials[side].check(drawn, DECLARED, self._plan.task.tolerance)
+            except CandidateFailure as failure:
+                raise self._blame(side, failure) from None
+        return times
+
+    def _start(self, side: Side, arena: Arena) -> Worker:
+        if side == "empty":
+            return self._plan.bench.start_empty(arena, cpu=self._plan.cpu)
+        try:
+            return self._plan.bench.start(self._programs[side], arena, cpu=self._plan.cpu)
+        except CandidateFailure as failure:
+            raise self._blame(side, failure) from None
+
+    def _blame(self, side: Side, failure: CandidateFailure) -> Exception:
+        if side == "baseline":
+            return ConfigError(f"task {self._plan.task.name}: its baseline fails: {failure.message}")
+        return failure
+
+
+def _net(elapsed_s: float, overhead_s: float) -> float:
+    return max(elapsed_s - overhead_s, SMALLEST_SHARE * elapsed_s)
