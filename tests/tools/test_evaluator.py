@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from affine_task import RIGHT, cpp
-from kernelguild.memory.errors import ConfigError, HarnessError
+from kernelguild.memory.errors import ConfigError, HarnessError, UnavailableError
 from kernelguild.memory.schema import Candidate, FunctionReference, Status, Task, Tier
 from kernelguild.memory.store import open_store
 from kernelguild.tools.evaluator import Evaluator, open_evaluator
@@ -99,6 +99,15 @@ async def test_the_judge_does_not_inherit_secrets(tmp_path: Path, affine: Task) 
             await executor.end()
     assert "'PATH'" in str(caught.value)
     assert "SECRET_API_KEY" not in str(caught.value)
+
+
+async def test_without_torch_the_judge_says_how_to_get_it(tmp_path: Path, affine: Task) -> None:
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('no torch', name='torch')\n", encoding="utf-8")
+    async with open_store(tmp_path / "home") as store:
+        executor = LocalExecutor(1, {**os.environ, "PYTHONPATH": str(tmp_path)})
+        with pytest.raises(UnavailableError, match=r"needs torch.*pip install 'kernelguild\[torch\]'"):
+            await Evaluator(store, executor).evaluate(affine, cpp(RIGHT), Tier.VERIFY)
+        await executor.end()
 
 
 async def test_a_request_survives_its_way_through_json(affine: Task) -> None:

@@ -97,7 +97,7 @@ class LocalExecutor:
             judge = self._idle.pop() if self._idle else await self._start()
             try:
                 judged = await judge.ask(request, progress)
-            except (ConfigError, UnavailableError):
+            except ConfigError:
                 self._idle.append(judge)
                 raise
             except BaseException:  # cancelled or broken: whatever it is doing now is nobody's

@@ -7,7 +7,7 @@ import sys
 from typing import BinaryIO
 
 from ...memory.clock import SystemClock
-from ...memory.errors import HarnessError, InputError, KernelguildError, UnavailableError
+from ...memory.errors import InputError, KernelguildError, UnavailableError
 from ...memory.schema import Record
 from . import framing, sandbox
 from .request import EvaluationRequest, Refused
@@ -20,29 +20,36 @@ def main() -> None:
     writer = os.fdopen(os.dup(1), "wb")
     # The task's reference may print; it must not print into the protocol.
     os.dup2(2, 1)
+    # Whatever goes wrong from here on is the answer to this first request.
+    first = framing.read(reader)
+    if first is None:
+        return
     try:
-        _serve(reader, writer)
+        _serve(first, reader, writer)
     except KernelguildError as error:
         _send(writer, _refusal(error))
 
 
-def _serve(reader: BinaryIO, writer: BinaryIO) -> None:
+def _serve(data: bytes | None, reader: BinaryIO, writer: BinaryIO) -> None:
     isolation = sandbox.probe()
-
-    # torch takes a second to import: after the probe, so that a host that cannot confine hears it at once.
-    from .bench import Bench
-    from .judge import Judge
+    try:
+        # torch takes a second to import: after the probe, so that a host that cannot confine hears it at once.
+        from .bench import Bench
+        from .judge import Judge
+    except ModuleNotFoundError as missing:
+        raise UnavailableError(
+            f"the judge needs {missing.name}, which is not installed: pip install 'kernelguild[torch]'"
+        ) from None
 
     with Bench() as bench:
         judge = Judge(bench, isolation, SystemClock())
-        while (data := framing.read(reader)) is not None:
+        while data is not None:
             request = EvaluationRequest.model_validate_json(data)
             try:
                 _send(writer, judge.evaluate(request, lambda progress: _send(writer, progress)))
-            except KernelguildError as error:
+            except InputError as error:
                 _send(writer, _refusal(error))
-                if isinstance(error, HarnessError):
-                    return
+            data = framing.read(reader)
 
 
 def _refusal(error: KernelguildError) -> Refused:
