@@ -31,7 +31,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy src tests/*.py
 # One run a folder: several hold a conftest.py, and modules of one run need different names.
-	set -e; for folder in $(filter-out $(NODE)/,$(wildcard tests/*/)); do $(BIN)/mypy $$folder; done
+	set -e; for folder in $(filter-out $(NODE)/ %__pycache__/,$(wildcard tests/*/)); do $(BIN)/mypy $$folder; done
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python -m pytest -q tests/packaging/test_file_length.py
