@@ -8,16 +8,16 @@ from pathlib import Path
 
 import anyio
 import pytest
-from scripted_search import BOUND_S, ScriptedExecutor
+from scripted_search import BOUND_S, ScriptedExecutor, twice_as_fast
 from search_records import SMALL, TASK
 
 from kernelguild.memory.clock import SystemClock
 from kernelguild.memory.errors import ConfigError, ConflictError, HarnessError, InputError, NotFoundError
-from kernelguild.memory.schema import AgentSlots, BestConfirmed, Event, LeaseStatus, SearchStatus
+from kernelguild.memory.schema import AgentSlots, BestConfirmed, Event, LeaseStatus, RoundJudged, SearchStatus
 from kernelguild.memory.search_state import SearchState
 from kernelguild.memory.store import Store, open_store
 from kernelguild.server.search.run import SearchRun
-from kernelguild.server.search.view import Viewer
+from kernelguild.server.search.view import Viewer, best_node
 from kernelguild.tools.evaluator import Evaluator
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +33,8 @@ class Runner:
     """Starts and resumes searches in one home, and remembers their events."""
 
     def __init__(self, store: Store, executor: ScriptedExecutor, killed_after: int | None) -> None:
-        self.events: list[Event] = []
+        self.heard: list[tuple[Event, float | None]] = []
+        """Events with the ratio of what was the best by then."""
         self._killed_after = killed_after
         self.run = SearchRun(store, Evaluator(store, executor), SystemClock(), self._hear)
 
@@ -46,7 +47,8 @@ class Runner:
             return await self.run.resume(search_id, rounds)
 
     async def _hear(self, event: Event, state: SearchState) -> None:
-        self.events.append(event)
+        best = best_node(state)
+        self.heard.append((event, best.time_ratio if best else None))
         if event.sequence == self._killed_after:
             raise Killed
 
@@ -141,6 +143,18 @@ async def test_a_search_that_is_done_asks_for_more_rounds_and_takes_them(tmp_pat
     assert (state.status, state.rounds, state.rounds_done) == (SearchStatus.FINISHED, 5, 5)
 
 
+async def test_while_a_search_goes_on_what_it_measured_since_may_be_its_best(tmp_path: Path) -> None:
+    async def slow(source: str) -> float:
+        return 0.9
+
+    executor = ScriptedExecutor(slow)
+    async with runner(tmp_path, executor) as searches:
+        search_id = (await searches.start(rounds=3)).search.id
+        executor.answer = twice_as_fast
+        await searches.resume(search_id, rounds=4)
+    assert [best for event, best in searches.heard if isinstance(event.body, RoundJudged)] == [0.9, 0.9, 0.9, 0.5]
+
+
 async def test_a_search_that_nobody_knows_is_not_found(tmp_path: Path) -> None:
     async with runner(tmp_path) as searches:
         with pytest.raises(NotFoundError, match=r"no search has the id '\.\./x'"):
@@ -166,7 +180,7 @@ async def test_a_search_has_one_coordinator(tmp_path: Path) -> None:
                     await second.resume(search_id)
                 gate.set()
         assert SearchState.of(await second.run.store.events.read(search_id)).rounds_done == 6
-    assert second.events == []
+    assert second.heard == []
 
 
 async def test_a_cancelled_search_is_stopped_and_goes_on(tmp_path: Path) -> None:
@@ -214,8 +228,8 @@ async def test_a_search_that_ended_before_its_best_was_confirmed_confirms_it_whe
 async def test_killed_after_any_event_the_same_search_goes_on_to_exactly_its_budget(tmp_path: Path) -> None:
     async with runner(tmp_path / "whole") as searches:
         await searches.start(rounds=4)
-    whole = len(searches.events)
-    assert isinstance(searches.events[-1].body, BestConfirmed)
+    whole = len(searches.heard)
+    assert isinstance(searches.heard[-1][0].body, BestConfirmed)
     for killed_after in range(1, whole):
         home = tmp_path / str(killed_after)
         executor = ScriptedExecutor()
