@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import re
 import sys
 from importlib.metadata import version
@@ -53,7 +54,9 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
         arguments = build_parser().parse_args(argv)
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return code
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else WRONG_USE
     except InputError as error:
@@ -61,6 +64,10 @@ def main(argv: list[str] | None = None) -> int:
         return WRONG_USE
     except KernelguildError as error:
         print(f"kernelguild: {explain(error)}", file=sys.stderr)
+        return COULD_NOT_JUDGE
+    except BrokenPipeError:
+        # The reader of our output went away, as `| head` does; the interpreter must not complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return COULD_NOT_JUDGE
     except KeyboardInterrupt:
         print("kernelguild: interrupted", file=sys.stderr)

@@ -57,12 +57,14 @@ async def search_once(request: SearchRequest) -> int:
         raise InputError("give a TASK to start a search, or --resume ID to go on with one")
     home = find_home(request.home, environ=os.environ, cwd=Path.cwd())
     async with open_services(home, SystemClock()) as services:
+        before = await services.store.events.search_ids()
         with ExitStack() as stack:
             progress = _progress(stack)
             with _interruptible() as scope:
                 state = await _search(request, services, progress)
         if scope.cancelled_caught:
-            print("interrupted; go on with: kernelguild search --resume latest", file=sys.stderr)
+            started = [known for known in await services.store.events.search_ids() if known not in before]
+            print(_interrupted(request.resume or (started[-1] if started else None)), file=sys.stderr)
             return INTERRUPTED
         view = await Viewer(services.store).view(state)
     files = _write(search_folder(home, view.search_id), view, state)
@@ -86,6 +88,12 @@ async def _search_id(text: str, store: Store) -> str:
     if not known:
         raise NotFoundError(f"--resume latest: no search is stored in {store.home}; start one with a TASK")
     return known[-1]
+
+
+def _interrupted(search_id: str | None) -> str:
+    if search_id is None:
+        return "interrupted before the search began: nothing to resume"
+    return f"interrupted; go on with: kernelguild search --resume {search_id}"
 
 
 def _progress(stack: ExitStack) -> Progress:

@@ -97,6 +97,15 @@ def test_wrong_use_names_the_nearest_thing(arguments: list[str], said: str) -> N
     assert said in done.stderr
 
 
+def test_a_reader_that_goes_away_is_no_crash() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-P", "-m", "kernelguild.server.cli", "install", "claude"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=BOUND_S, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
 def test_the_version_is_the_packages() -> None:
     assert kernelguild("--version").stdout == f"kernelguild {version('kernelguild')}\n"
 

@@ -188,7 +188,8 @@ async def test_an_interrupted_search_stops_in_order_and_goes_on(affine: Path, tm
             judges = psutil.Process(search.process.pid).children(recursive=True)
             search.process.send_signal(number)
             assert search.end() == 3
-            assert search.said.endswith("interrupted; go on with: kernelguild search --resume latest\n")
+            named = "latest" if arguments is go_on else (await stored(home)).search.id
+            assert search.said.endswith(f"interrupted; go on with: kernelguild search --resume {named}\n")
         assert psutil.wait_procs(judges, timeout=20)[1] == []
         state = await stored(home)
         assert (state.status, state.rounds_done) == (SearchStatus.STOPPED, 0)
