@@ -14,6 +14,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.tokens import AliasToken
 
 from .errors import ConfigError, NotFoundError
+from .regular_file import read_regular_file
 
 MAX_YAML_BYTES = 1 << 20
 
@@ -29,13 +30,13 @@ def load_yaml(path: Path, model: type[Model]) -> Model:
         ConfigError: it is too large, not UTF-8, no YAML, or does not fit the record.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular_file(path, MAX_YAML_BYTES)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: no such file") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     if len(data) > MAX_YAML_BYTES:
-        raise ConfigError(f"{path}: {len(data)} bytes; a YAML file may have {MAX_YAML_BYTES}")
+        raise ConfigError(f"{path}: a YAML file may have {MAX_YAML_BYTES} bytes, this one has more")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

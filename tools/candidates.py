@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..memory.errors import InputError, NotFoundError
+from ..memory.regular_file import read_regular_file
 from ..memory.schema import MAX_SOURCE_CHARS, Candidate, Language
 
 SUFFIXES = {".cpp": Language.CPP, ".cc": Language.CPP, ".cxx": Language.CPP, ".py": Language.PYTORCH}
+
+MAX_SOURCE_BYTES = 4 * MAX_SOURCE_CHARS
 
 
 def language_of(path: Path) -> Language:
@@ -44,13 +47,13 @@ def read_source(path: Path) -> str:
         InputError: it cannot be read, is too large, or is no UTF-8 text.
     """
     try:
-        if path.stat().st_size > 4 * MAX_SOURCE_CHARS:
-            raise InputError(f"{path}: {path.stat().st_size} bytes; a source may have {MAX_SOURCE_CHARS} characters")
-        data = path.read_bytes()
+        data = read_regular_file(path, MAX_SOURCE_BYTES)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > MAX_SOURCE_BYTES:
+        raise InputError(f"{path}: a source may have {MAX_SOURCE_CHARS} characters, this one has more")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

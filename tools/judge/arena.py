@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import math
 import mmap
 import os
@@ -17,6 +18,7 @@ from ...memory.schema import DTYPE_BYTES
 ALIGNMENT = 64
 GUARD_BYTES = 4096
 GUARD_BYTE = 0xA5
+SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,10 @@ class Arena:
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
-        self.descriptor = os.memfd_create("kernelguild", os.MFD_CLOEXEC)
+        self.descriptor = os.memfd_create("kernelguild", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.descriptor, size_bytes)
+        # A worker that cuts the file short would kill the judge at its next access.
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, SEALS)
         self._memory = mmap.mmap(self.descriptor, size_bytes)
         self._bytes = torch.frombuffer(self._memory, dtype=torch.uint8)
         self._guards: list[tuple[str, torch.Tensor]] = []

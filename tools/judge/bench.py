@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -60,6 +60,7 @@ class Bench:
         _sweep()
         self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         self.folder.chmod(0o711)
+        self._scratches: list[Path] = []
         self._uid = FOREIGN_UID if os.getuid() == 0 else None
         self._interpreter_is_public = all(_is_public(Path(path)) for path in _interpreter_folders())
         self._claim = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -130,7 +131,13 @@ class Bench:
         uid = self._uid_of(preload)
         if uid is not None:
             os.chown(folder, uid, uid)
+        self._scratches.append(folder)
         return folder
+
+    def clear_scratches(self) -> None:
+        """Remove what the workers of one evaluation left behind; none of them may still run."""
+        while self._scratches:
+            remove_tree(self._scratches.pop())
 
     def _uid_of(self, preload: str) -> int | None:
         """Workers that import as they go need an interpreter that the other user can read."""
@@ -139,7 +146,7 @@ class Bench:
     def close(self) -> None:
         for zygote in self._zygotes.values():
             zygote.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_tree(self.folder)
         os.close(self._claim)
 
     def __enter__(self) -> Self:
@@ -192,6 +199,12 @@ def _is_public(path: Path) -> bool:
     return all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents))
 
 
+def remove_tree(folder: Path) -> None:
+    """Remove a folder that a candidate may have filled: however deep, and whatever rights it took from itself."""
+    for command in (("chmod", "-R", "u+rwX"), ("rm", "-rf")):
+        subprocess.run([*command, "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
+
+
 def _sweep() -> None:
     """Remove the folders of judges that were killed: nobody holds the lock on them any more."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
@@ -201,7 +214,7 @@ def _sweep() -> None:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
             finally:
                 os.close(descriptor)
 

@@ -14,14 +14,17 @@ from pathlib import Path
 from ...memory.errors import UnavailableError
 from ...memory.schema import Candidate, CompileReport, Language, Status, Task, content_id
 from .arena import TensorPlan
-from .bench import Bench
+from .bench import Bench, remove_tree
 from .failure import CandidateFailure, clean
 from .languages import BASE_COMPILER_FLAGS, CXX, LANGUAGES
 from .problem import Signature
 from .worker import wait_or_timeout
 
+MAX_LOG_BYTES = 1 << 20
 MAX_DIAGNOSTICS_CHARS = 6000
+MAX_LINE_CHARS = 300
 MAX_LIBRARY_BYTES = 64 << 20
+KNOWN_BUILDS = 64
 C_TYPES = {
     "float64": "double", "float32": "float", "float16": "_Float16", "bfloat16": "uint16_t", "int64": "int64_t",
     "int32": "int32_t", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "bool": "bool",
@@ -35,7 +38,7 @@ class Built:
 
     report: CompileReport
     log: bytes
-    """Everything that the compiler printed."""
+    """What the compiler printed, as far as it is kept."""
     target: Path | None
     """The library or the file; None where compiling failed."""
     status: Status = Status.PASSED
@@ -44,7 +47,7 @@ class Built:
 
 @dataclass
 class Builder:
-    """Builds candidates, each text once per judge process."""
+    """Builds candidates; the latest are kept, so that the same text is built once."""
 
     bench: Bench
     _cache: dict[str, Built] = field(default_factory=dict)
@@ -53,8 +56,9 @@ class Builder:
         """Compile (or parse) a candidate for a task; a failure is a result."""
         declaration = c_declaration(task.entry, signature)
         key = content_id(candidate.id, declaration, *task.constraints.compiler_flags)
-        if key in self._cache:
-            known = self._cache[key]
+        known = self._cache.pop(key, None)
+        if known is not None:
+            self._cache[key] = known
             return Built(
                 known.report.model_copy(update={"cached": True}), known.log, known.target, known.status, known.message
             )
@@ -64,7 +68,14 @@ class Builder:
             built = self._parse(candidate)
         if built.status is not Status.TIMEOUT:
             self._cache[key] = built
+            self._forget()
         return built
+
+    def _forget(self) -> None:
+        while len(self._cache) > KNOWN_BUILDS:
+            oldest = self._cache.pop(next(iter(self._cache)))
+            if oldest.target is not None:
+                remove_tree(oldest.target.parent)
 
     def _compile(self, task: Task, candidate: Candidate, declaration: str) -> Built:
         scratch, kept = self.bench.new_scratch(), self.bench.new_folder()
@@ -76,12 +87,12 @@ class Builder:
         start = time.monotonic()
         with self.bench.execute((_compiler(), *command[1:]), scratch, timeout_s) as worker:
             ended = wait_or_timeout(worker, timeout_s)
-            log = worker.output()
+            log = worker.output(MAX_LOG_BYTES)
         duration_s = time.monotonic() - start
         library = (
             _take_library(scratch / "candidate.so", kept / "candidate.so") if ended and ended.exit_code == 0 else None
         )
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove_tree(scratch)
         diagnostics, truncated = shorten(clean(log.decode("utf-8", "replace")))
         report = CompileReport(
             ok=library is not None,
@@ -105,7 +116,8 @@ class Builder:
             if not any(isinstance(node, ast.ClassDef) and node.name == "ModelNew" for node in tree.body):
                 diagnostics = f"{name}:1: error: the file defines no class ModelNew at its top level"
         except SyntaxError as error:
-            diagnostics = f"{name}:{error.lineno}:{error.offset}: error: {error.msg}\n    {(error.text or '').rstrip()}"
+            line = (error.text or "").rstrip()[:MAX_LINE_CHARS]
+            diagnostics = f"{name}:{error.lineno}:{error.offset}: error: {error.msg}\n    {line}"
         except (ValueError, RecursionError, MemoryError) as error:
             diagnostics = f"{name}:1: error: the file cannot be parsed: {error}"
         report = CompileReport(

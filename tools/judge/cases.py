@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 from ...memory.schema import Distribution, InputSpec
 
 DECLARED = "declared"
 CASES = (DECLARED, "normal", "large", "spiky", "trend", "almost_equal")
+
+
+def reseed(generator: torch.Generator) -> None:
+    """Start afresh: enough outputs of this generator show its state, and with it everything that it would draw next."""
+    generator.manual_seed(int.from_bytes(os.urandom(7), "little"))
 
 
 def draw(case: str, spec: InputSpec, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

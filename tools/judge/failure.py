@@ -31,7 +31,7 @@ STATUS_OF_EXIT = {
     EXIT_PARAMETERS: Status.CONSTRAINT_VIOLATION,
     EXIT_MEMORY: Status.RESOURCE_LIMIT,
 }
-STATUS_OF_SIGNAL = {
+STATUS_OF_SIGNAL: dict[int, tuple[Status, str]] = {
     signal.SIGXFSZ: (Status.RESOURCE_LIMIT, "it wrote more than the output limit"),
     signal.SIGXCPU: (Status.RESOURCE_LIMIT, "it used more processor time than allowed"),
     signal.SIGKILL: (Status.RESOURCE_LIMIT, "the kernel killed it, most likely for its memory"),
@@ -88,8 +88,10 @@ def _classify(ended: WorkerEnd, output: str) -> tuple[Status, str]:
         if any(word in output for word in PROCESS_WORDS):
             return Status.RESOURCE_LIMIT, "it started more processes or threads than allowed"
     if ended.signal is not None:
-        known = STATUS_OF_SIGNAL.get(signal.Signals(ended.signal))
-        return known or (Status.RUNTIME_ERROR, f"it died of {signal.Signals(ended.signal).name}")
+        # A real-time signal has no name of its own.
+        named = signal.strsignal(ended.signal) or "a real-time signal"
+        unknown = (Status.RUNTIME_ERROR, f"it died of signal {ended.signal} ({named})")
+        return STATUS_OF_SIGNAL.get(ended.signal, unknown)
     if ended.exit_code in STATUS_OF_EXIT:
         return STATUS_OF_EXIT[ended.exit_code], last_line(output)
     return Status.RUNTIME_ERROR, f"it exited with code {ended.exit_code} before it delivered"

@@ -44,6 +44,8 @@ from .version import JUDGE_VERSION
 
 Report = Callable[[Progress], None]
 KNOWN_PROBLEMS = 8
+MAX_ARTIFACT_BYTES = 4 << 20
+"""A larger library is padding; it is not worth its place in the store."""
 
 
 @dataclass
@@ -87,6 +89,8 @@ class Judge:
             failure = None
         except CandidateFailure as caught:
             failure = caught
+        finally:
+            self._bench.clear_scratches()
         return self._conclude(request, seen, failure, self._clock.monotonic_s() - start_s)
 
     def _climb(self, request: EvaluationRequest, seen: Findings, report: Report) -> None:
@@ -241,7 +245,9 @@ def _artifacts(built: Built | None) -> tuple[tuple[Artifact, ...], list[bytes]]:
     if built is not None and built.log:
         files.append(("compile.log", "text/plain", built.log))
     if built is not None and built.target is not None and built.target.suffix == ".so":
-        files.append(("candidate.so", "application/octet-stream", built.target.read_bytes()))
+        library = built.target.read_bytes()
+        if len(library) <= MAX_ARTIFACT_BYTES:
+            files.append(("candidate.so", "application/octet-stream", library))
     artifacts = tuple(
         Artifact(name=name, digest=hashlib.sha256(data).hexdigest(), size_bytes=len(data), media_type=media)
         for name, media, data in files

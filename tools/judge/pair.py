@@ -16,8 +16,9 @@ from .arena import Arena, required_bytes
 from .bench import Bench, Program
 from .cases import DECLARED
 from .failure import CandidateFailure
-from .problem import Drawn, Problem, Shape
+from .problem import Drawn, Parameters, Problem, Shape
 from .trial import CallLimits, Trial
+from .verify import is_sound
 from .worker import Worker
 
 Side = Literal["candidate", "baseline", "empty"]
@@ -65,8 +66,9 @@ class Pair:
         ConfigError: the baseline did.
     """
 
-    def __init__(self, plan: PairPlan, candidate: Program, baseline: Program, shapes: list[Shape]) -> None:
+    def __init__(self, plan: PairPlan, candidate: Program, baseline: Program, shapes: list[Shape], number: int) -> None:
         self._plan = plan
+        self._number = number
         self._programs = {"candidate": candidate, "baseline": baseline}
         self._size = max(required_bytes(plan.problem.signature(shape).tensors) for shape in shapes)
         self._stack = ExitStack()
@@ -84,7 +86,7 @@ class Pair:
         self._stack.close()
 
     def measure(self, shape: Shape, samples: int) -> PairTimes:
-        """Time `samples` calls of each side, in random order."""
+        """Time `samples` calls of each side, in random order, and one call more on other data."""
         parameters = self._plan.problem.draw_parameters(self._plan.generator)
         signature = self._plan.problem.signature(shape)
         trials = {
@@ -93,9 +95,13 @@ class Pair:
         }
         last = self._plan.problem.draw(shape, DECLARED, parameters, self._plan.generator)
         rounds = []
-        for _ in range(samples):
+        surprise = int(torch.randint(samples + 1, (1,), generator=self._plan.generator))
+        for number in range(samples + 1):
+            if number == surprise:
+                self._surprise(trials, shape, parameters, last)
+                continue
             drawn = self._plan.problem.draw(shape, DECLARED, parameters, self._plan.generator)
-            rounds.append(self._round(trials, last, drawn))
+            rounds.append(self._round(trials, last, drawn, DECLARED))
             last = drawn
         overhead_s = statistics.median(times["empty"] for times in rounds)
         return PairTimes(
@@ -104,7 +110,18 @@ class Pair:
             overhead_s=overhead_s,
         )
 
-    def _round(self, trials: dict[Side, Trial], last: Drawn, drawn: Drawn) -> dict[Side, float]:
+    def _surprise(self, trials: dict[Side, Trial], shape: Shape, parameters: Parameters, last: Drawn) -> None:
+        """A round like all others but for its data; its times are dropped.
+
+        A candidate knows when it is timed (its core, its count of calls) and could be right only until then.
+        """
+        others = self._plan.problem.cases(shape)[1:]
+        case = others[self._number % len(others)]
+        drawn = self._plan.problem.draw(shape, case, parameters, self._plan.generator)
+        if is_sound(self._plan.problem, shape, drawn, parameters, self._plan.task.tolerance):
+            self._round(trials, last, drawn, case)
+
+    def _round(self, trials: dict[Side, Trial], last: Drawn, drawn: Drawn, case: str) -> dict[Side, float]:
         """The same fresh input through all sides, every output checked.
 
         Before each timed call goes one on the last round's input: drawing and checking leave judge and worker cold, and
@@ -116,9 +133,9 @@ class Pair:
             side = sides[index]
             try:
                 trials[side].run(last, DECLARED)
-                times[side] = trials[side].run(drawn, DECLARED)
-                if side != "empty":
-                    trials[side].check(drawn, DECLARED, self._plan.task.tolerance)
+                times[side] = trials[side].run(drawn, case)
+                if side == "candidate" or (side == "baseline" and case == DECLARED):
+                    trials[side].check(drawn, case, self._plan.task.tolerance)
             except CandidateFailure as failure:
                 raise self._blame(side, failure) from None
         return times

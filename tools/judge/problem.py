@@ -20,11 +20,12 @@ from ...memory.schema import (
     Task,
     TensorSpec,
 )
-from .arena import TensorPlan
-from .cases import CASES, DECLARED, draw, wide
+from .arena import TensorPlan, required_bytes
+from .cases import CASES, DECLARED, draw, reseed, wide
 
 HIDDEN_SHAPES = 3
 HIDDEN_LIMIT = 257
+HIDDEN_BYTES = 256 << 20
 DTYPE_NAMES = {getattr(torch, name): name for name in (
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
 )}  # fmt: skip
@@ -132,7 +133,8 @@ class FunctionProblem:
         timed = [Shape(self._resolve(shape), hidden=False) for shape in self._task.shapes]
         hidden = [Shape(self._resolve(symbols), hidden=True) for symbols in self._hidden(generator)]
         known = [shape.symbols for shape in timed]
-        return timed + [shape for shape in hidden if shape.symbols not in known]
+        limit = max(HIDDEN_BYTES, *(self._bytes(shape) for shape in timed))
+        return timed + [shape for shape in hidden if shape.symbols not in known and self._bytes(shape) <= limit]
 
     def cases(self, shape: Shape) -> Sequence[str]:
         return CASES
@@ -149,6 +151,7 @@ class FunctionProblem:
         return ()
 
     def draw(self, shape: Shape, case: str, parameters: Parameters, generator: torch.Generator) -> Drawn:
+        reseed(generator)
         inputs = tuple(draw(case, spec, self._extents(spec, shape), generator) for spec in self._task.inputs)
         return Drawn(inputs, self._call(shape, tuple(_widened(value) for value in inputs)))
 
@@ -169,7 +172,16 @@ class FunctionProblem:
         return TensorPlan(spec.name, spec.dtype, self._extents(spec, shape))
 
     def _extents(self, spec: TensorSpec, shape: Shape) -> tuple[int, ...]:
-        return tuple(parse(extent).evaluate(shape.symbols) for extent in spec.shape)
+        extents = tuple(parse(extent).evaluate(shape.symbols) for extent in spec.shape)
+        if min(extents, default=1) < 1:
+            raise ConfigError(
+                f"task {self._task.name}: {spec.name} has shape {list(extents)} with {shape.symbols}, which the "
+                "symbols' domains allow; an extent is at least 1: raise a symbol's min"
+            )
+        return extents
+
+    def _bytes(self, shape: Shape) -> int:
+        return required_bytes(self.signature(shape).tensors)
 
     def _resolve(self, values: dict[str, int]) -> dict[str, int]:
         definitions = {name: text for name, text in self._task.symbols.items() if isinstance(text, str)}
@@ -233,6 +245,7 @@ class KernelBenchProblem:
         return tuple(_randomised(tensor, generator) for tensor in self._model.state_dict().values())
 
     def draw(self, shape: Shape, case: str, parameters: Parameters, generator: torch.Generator) -> Drawn:
+        reseed(generator)
         values = self._get_inputs(generator)
         if case != DECLARED:
             values = [self._redraw(case, value, generator) for value in values]

@@ -52,7 +52,7 @@ class Timer:
             samples = self._sample_count(plan, shapes, candidate, baseline)
             pairs = []
             for number in range(PAIRS):
-                pairs.append(_measure(plan, shapes, candidate, baseline, samples))
+                pairs.append(_measure(plan, shapes, candidate, baseline, samples, number))
                 report(number + 1, PAIRS)
             beside = None if reference is baseline else _measure(plan, shapes, reference, baseline, samples)
         per_shape = [self._shape_timing(shape, [pair[n] for pair in pairs]) for n, shape in enumerate(shapes)]
@@ -63,7 +63,8 @@ class Timer:
         """As many samples a pair as fit the time budget; one rehearsal says what a sample costs."""
         start = time.perf_counter()
         _measure(plan, shapes, candidate, baseline, 1)
-        cost_s = (time.perf_counter() - start) / 2
+        # One sample, the one on other data, and the start of the workers.
+        cost_s = (time.perf_counter() - start) / 3
         return max(MIN_SAMPLES, min(MAX_SAMPLES, int(TIME_BUDGET_S / PAIRS / cost_s)))
 
     def _shape_timing(self, shape: Shape, pairs: list[PairTimes]) -> ShapeTiming:
@@ -88,10 +89,10 @@ class Timer:
 
 
 def _measure(
-    plan: PairPlan, shapes: list[Shape], candidate: Program, baseline: Program, samples: int
+    plan: PairPlan, shapes: list[Shape], candidate: Program, baseline: Program, samples: int, number: int = 0
 ) -> list[PairTimes]:
     """One fresh pair through all shapes."""
-    with Pair(plan, candidate, baseline, shapes) as pair:
+    with Pair(plan, candidate, baseline, shapes, number) as pair:
         return [pair.measure(shape, samples) for shape in shapes]
 
 

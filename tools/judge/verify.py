@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ...memory.schema import OutputError, ShapeResult, Task
+from ...memory.schema import OutputError, ShapeResult, Task, Tolerance
 from .arena import Arena, required_bytes
 from .bench import Bench, Program
 from .compare import compare
@@ -52,7 +52,7 @@ class Verifier:
         checked = 0
         for case in self._cases(shape, position):
             drawn = self.problem.draw(shape, case, parameters, self.generator)
-            if not self._sound(shape, drawn, parameters):
+            if not is_sound(self.problem, shape, drawn, parameters, self.task.tolerance):
                 continue
             trial.run(drawn, case)
             for error in trial.check(drawn, case, self.task.tolerance):
@@ -70,10 +70,11 @@ class Verifier:
         first = 1 + position * (HIDDEN_CASES - 1)
         return [cases[0], *(cases[1 + (first + step) % (len(cases) - 1)] for step in range(HIDDEN_CASES - 1))]
 
-    def _sound(self, shape: Shape, drawn: Drawn, parameters: Parameters) -> bool:
-        """Whether the declared dtype can hold this data: torch's own result must pass, or the case says nothing."""
-        native = self.problem.native(shape, drawn, parameters)
-        return all(
-            compare("native", output, expected, self.task.tolerance).tolerance_ratio <= 1
-            for output, expected in zip(native, drawn.expected, strict=True)
-        )
+
+def is_sound(problem: Problem, shape: Shape, drawn: Drawn, parameters: Parameters, tolerance: Tolerance) -> bool:
+    """Whether the declared dtype can hold this data: torch's own result must pass, or the case says nothing."""
+    native = problem.native(shape, drawn, parameters)
+    return all(
+        compare("native", output, expected, tolerance).tolerance_ratio <= 1
+        for output, expected in zip(native, drawn.expected, strict=True)
+    )

@@ -69,12 +69,12 @@ class Worker:
     def configure(self, layout: dict[str, object], timeout_s: float) -> None:
         """Bind the next calls to a layout of the shared memory."""
         data = json.dumps(layout).encode()
-        self._send(CONFIGURE + struct.pack("=I", len(data)) + data)
+        self._send(CONFIGURE + struct.pack("=I", len(data)) + data, timeout_s)
         self._expect(READY, timeout_s)
 
     def call(self, timeout_s: float) -> None:
         """One call: returns the moment the worker says that it delivered."""
-        self._send(GO)
+        self._send(GO, timeout_s)
         self._expect(DELIVERED, timeout_s)
 
     def wait_end(self, timeout_s: float) -> WorkerEnd:
@@ -87,7 +87,8 @@ class Worker:
             raise WorkerTimeout
         data = os.read(self._status, 4096)
         if not data:
-            raise HarnessError(f"a worker's process 1 died: {self.output_tail() or 'no output'}")
+            # Process 1 was killed: only the candidate, or its use of memory, can be the reason once it is confined.
+            return WorkerEnd(exit_code=None, signal=signal.SIGKILL, max_rss_bytes=0)
         return WorkerEnd.loads(data)
 
     def output_tail(self) -> str:
@@ -96,10 +97,10 @@ class Worker:
         self._output.seek(max(0, size - OUTPUT_TAIL_BYTES))
         return self._output.read().decode("utf-8", "replace")
 
-    def output(self) -> bytes:
-        """Everything that the worker printed; untrusted."""
+    def output(self, limit_bytes: int) -> bytes:
+        """The start of what the worker printed; untrusted."""
         self._output.seek(0)
-        return self._output.read()
+        return self._output.read(limit_bytes)
 
     def close(self) -> None:
         """Kill whatever is left of the worker; returns when every process of its namespace is gone."""
@@ -120,11 +121,21 @@ class Worker:
     ) -> None:
         self.close()
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, data: bytes, timeout_s: float) -> None:
+        """Write it all; a worker that does not read, or has filled the pipe itself, is out of time like any other."""
+        deadline_s = time.monotonic() + timeout_s
         try:
-            os.write(self._command, data)
+            while data := data[self._write(data) :]:
+                if not select.select([], [self._command], [], max(0.0, deadline_s - time.monotonic()))[1]:
+                    raise WorkerTimeout
         except BrokenPipeError:
             raise WorkerEnded from None
+
+    def _write(self, data: bytes) -> int:
+        try:
+            return os.write(self._command, data)
+        except BlockingIOError:
+            return 0
 
     def _expect(self, word: bytes, timeout_s: float) -> None:
         if not self._poll.poll(timeout_s * 1000):
@@ -153,14 +164,17 @@ class Zygote:
         reply_read, reply_write = os.pipe()
         status_read, status_write = os.pipe()
         output = tempfile.TemporaryFile()  # noqa: SIM115  the worker's handle closes it
-        given = [command_read, reply_write, shared, output.fileno(), status_write]
+        # A file description of its own: the judge's position and flags are out of the worker's reach.
+        sink = os.open(f"/proc/self/fd/{output.fileno()}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        os.set_blocking(command_write, False)
+        given = [command_read, reply_write, shared, sink, status_write]
         try:
             socket.send_fds(control, [spec.dumps()], given)
             data, descriptors, _, _ = socket.recv_fds(control, 64, 1)
         except OSError as error:
             raise HarnessError(f"the {self._preload} zygote does not answer: {error}") from error
         finally:
-            for descriptor in (command_read, reply_write, status_write):
+            for descriptor in (command_read, reply_write, status_write, sink):
                 os.close(descriptor)
         if not data or not descriptors:
             raise HarnessError(f"the {self._preload} zygote is gone")

@@ -77,7 +77,9 @@ def _warden(spec: WorkerSpec, command: int, reply: int, shared: int, output: int
 
 def _first_process(spec: WorkerSpec, command: int, reply: int, shared: int, status: int) -> None:
     sandbox.die_with_parent()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Without handlers, nothing that the worker sends can end process 1.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
     worker = os.fork()
     if worker == 0:
         os.close(status)

@@ -1,0 +1,151 @@
+"""What a hostile candidate may try: the judge keeps its verdict, its life and its disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from affine_task import RIGHT, Judgement, cpp, pytorch
+from kernelguild.memory.errors import ConfigError, InputError
+from kernelguild.memory.schema import Language, Status, Task, Tier
+from kernelguild.tools.candidates import load_candidate
+from kernelguild.tools.judge.bench import FOLDER_PREFIX, remove_tree
+from kernelguild.tools.tasks import load_task
+
+SYSTEM = "#include <unistd.h>\n#include <fcntl.h>\n#include <csignal>\n#include <cstdio>\n#include <sched.h>"
+EVERY_DESCRIPTOR = "for (int fd = 1; fd < 16; ++fd)"
+
+# Answers the first READY itself, fills the pipe in which the judge sends, and never reads it.
+DEAF = """\
+import fcntl, os, time
+
+
+class ModelNew:
+    def __init__(self):
+        for descriptor in range(3, 6):
+            try:
+                writer = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:
+                continue
+            if fcntl.fcntl(descriptor, fcntl.F_GETFL) & 3 == os.O_WRONLY:
+                os.write(descriptor, b"r")
+            elif fcntl.fcntl(descriptor, fcntl.F_GETFL) & 3 == os.O_RDONLY:
+                try:
+                    while True:
+                        os.write(writer, b"q")
+                except BlockingIOError:
+                    pass
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("raise(40);", Status.RUNTIME_ERROR),
+        ("kill(1, SIGINT); kill(1, SIGTERM); kill(1, SIGKILL); kill(-1, SIGINT);", Status.INCORRECT_VALUES),
+        (EVERY_DESCRIPTOR + " { ftruncate(fd, 0); }", Status.INCORRECT_VALUES),
+        (EVERY_DESCRIPTOR + ' { if (write(fd, "dddddddd", 8)) {} }', Status.RUNTIME_ERROR),
+        ('fputs("last words\\n", stderr); fcntl(2, F_SETFL, O_DIRECT); return 3;', Status.RUNTIME_ERROR),
+        ('fputs("last words\\n", stderr); lseek(2, 1ll << 40, SEEK_SET); return 3;', Status.RUNTIME_ERROR),
+    ],
+)  # fmt: skip
+def test_the_judge_survives_a_candidate_that_turns_on_it(evaluate: Judgement, body: str, status: Status) -> None:
+    evaluation = evaluate(cpp("    " + body, SYSTEM))
+    assert evaluation.status is status, evaluation.message
+    assert ("last words" in evaluation.output_tail) == ("last words" in body)
+    assert evaluate(cpp(RIGHT)).status is Status.PASSED
+
+
+def test_a_candidate_that_does_not_listen_is_out_of_time(evaluate: Judgement, affine: Task) -> None:
+    constraints = affine.constraints.model_copy(update={"setup_timeout_s": 4.0})
+    evaluation = evaluate(pytorch(DEAF), Tier.VERIFY, affine.model_copy(update={"constraints": constraints}))
+    # A worker that runs as another user cannot open the judge's pipe; then its sleep is what takes too long.
+    assert evaluation.status is Status.TIMEOUT, evaluation.message
+
+
+def test_a_kernel_that_is_right_only_while_it_is_verified_fails_when_timed(evaluate: Judgement) -> None:
+    # Timed workers are pinned to one core; from then on it is right for the declared data alone.
+    body = "    cpu_set_t cores; sched_getaffinity(0, sizeof cores, &cores); bool timed = CPU_COUNT(&cores) == 1;\n"
+    body += "    for (int64_t i = 0; i < n; ++i) y[i] = timed && x[i] > 20 ? 20 : 2 * x[i] + 1;"
+    assert evaluate(cpp(body, SYSTEM)).status is Status.PASSED
+    evaluation = evaluate(cpp(body, SYSTEM), Tier.PROFILE)
+    assert evaluation.status is Status.INCORRECT_VALUES
+    assert evaluation.timing is not None
+    assert "large data" in evaluation.message or "spiky data" in evaluation.message
+
+
+def test_nothing_that_a_candidate_wrote_outlives_its_evaluation(evaluate: Judgement) -> None:
+    body = '    if (FILE* file = fopen("left-behind", "w")) fclose(file);\n' + RIGHT
+    assert evaluate(cpp(body, SYSTEM)).status is Status.PASSED
+    folders = Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*")
+    assert not [path for folder in folders for path in folder.glob("*/left-behind")]
+
+
+def test_a_folder_that_resists_is_removed_all_the_same(tmp_path: Path) -> None:
+    hostile, outside = tmp_path / "scratch", tmp_path / "outside"
+    outside.mkdir(mode=0o750)
+    closed = hostile / "closed"
+    closed.mkdir(parents=True)
+    (closed / "file").touch()
+    (hostile / "link").symlink_to(outside)
+    closed.chmod(0)
+    deep = "import os\nfor _ in range(3000): os.mkdir('deeper'); os.chdir('deeper')"
+    subprocess.run(["python3", "-c", deep], cwd=hostile, check=True)
+    remove_tree(hostile)
+    assert not hostile.exists()
+    assert outside.stat().st_mode & 0o777 == 0o750
+
+
+def test_a_library_full_of_padding_is_not_stored(evaluate: Judgement) -> None:
+    padding = "static volatile char padding[16 << 20] = {1};"
+    evaluation = evaluate(cpp("    padding[5] = 1;\n" + RIGHT, padding), Tier.COMPILE)
+    assert evaluation.status is Status.PASSED, evaluation.message
+    assert evaluation.artifacts == ()
+
+
+def test_a_compiler_that_talks_without_end_is_cut_short(evaluate: Judgement) -> None:
+    evaluation = evaluate(cpp(RIGHT, f'#pragma message "{"x" * 60}"\n' * 12000), Tier.COMPILE)
+    assert [artifact.size_bytes for artifact in evaluation.artifacts if artifact.name == "compile.log"] == [1 << 20]
+    assert evaluation.compile is not None
+    assert evaluation.compile.truncated
+
+
+def test_one_endless_line_of_python_does_not_fill_the_answer(evaluate: Judgement) -> None:
+    evaluation = evaluate(pytorch(f'x = "{"a" * 500_000}\nclass ModelNew: pass\n'), Tier.COMPILE)
+    assert evaluation.compile is not None
+    assert len(evaluation.compile.diagnostics) < 1000
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe"])
+def test_a_source_that_is_no_file_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(InputError, match="not a regular file"):
+        load_candidate(path, Language.CPP)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load_task(path)
+
+
+def test_a_hidden_shape_without_elements_is_the_tasks_fault(evaluate: Judgement, affine: Task) -> None:
+    tensors = {
+        key: tuple(spec.model_copy(update={"shape": ("n - 100",)}) for spec in getattr(affine, key))
+        for key in ("inputs", "outputs")
+    }
+    with pytest.raises(ConfigError, match="raise a symbol's min"):
+        evaluate(cpp(RIGHT), Tier.VERIFY, affine.model_copy(update=tensors))
+
+
+def test_hidden_shapes_never_outgrow_the_machine(evaluate: Judgement, affine: Task) -> None:
+    tensors = {
+        key: tuple(spec.model_copy(update={"shape": ("n * n * n * n",)}) for spec in getattr(affine, key))
+        for key in ("inputs", "outputs")
+    }
+    large = affine.model_copy(update={**tensors, "shapes": ({"n": 2},)})
+    evaluation = evaluate(cpp("    n = n * n * n * n;\n" + RIGHT), Tier.VERIFY, large)
+    assert evaluation.status is Status.PASSED, evaluation.message
