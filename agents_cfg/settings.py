@@ -45,6 +45,10 @@ class TunerSettings(RandomSettings):
 
     improvement: float = Field(ge=1)
     """Speedup over the parent from which on a change counts as a success."""
+    adjust_weight: float = Field(gt=0)
+    """Weight of another value of a strategy in use, times its prior; a strategy's first use weighs its prior."""
+    repeat_weight: float = Field(gt=0)
+    """Weight of repeating on this program what helped another, times its gain there."""
 
 
 def load_search_settings() -> SearchSettings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...agents_cfg.settings import RandomSettings, TunerSettings
 from ...memory.errors import InputError
@@ -48,7 +48,11 @@ class TunerAgent:
     async def propose(self, context: LeaseContext) -> list[Proposal]:
         rng = random.Random(context.seed)
         record = TrackRecord.of(context.state, self._settings.improvement)
-        moves = _moves(self._template, assignment_of(context), record)
+        base = assignment_of(context)
+        moves = _merged(
+            _moves(self._template, base, record, self._settings)
+            + _repeats(self._template, base, record, self._settings)
+        )
         draws = _without_replacement(moves, self._settings.draws, rng)
         return _new_programs(context, self._template, draws, self._settings.proposals)
 
@@ -73,16 +77,45 @@ def assignment_of(context: LeaseContext) -> Assignment:
     return {} if edge is None else context.state.edges[edge].parameters or {}
 
 
-def _moves(template: Template, base: Assignment, record: TrackRecord) -> list[Move]:
+def _moves(template: Template, base: Assignment, record: TrackRecord, settings: TunerSettings) -> list[Move]:
     used = strategies_in_use(template, base)
     moves = []
     for entry in template.strategies:
         if used.issuperset(entry.requires):
-            changes = _changes(entry, base) if entry.strategy in used else _openings(entry)
-            for change in changes:
-                weight = entry.prior * record.promise(entry.strategy, change) / len(changes)
-                moves.append(Move(canonicalise(template, {**base, **change}), entry.strategy, weight))
+            in_use = entry.strategy in used
+            changes = _changes(entry, base) if in_use else _openings(entry)
+            weight = entry.prior * (settings.adjust_weight if in_use else 1.0)
+            simplicity = [2.0 ** -len(change) for change in changes]
+            for change, share in zip(changes, simplicity, strict=True):
+                likely = record.promise(entry.strategy, change) * share / sum(simplicity)
+                moves.append(Move(canonicalise(template, {**base, **change}), entry.strategy, weight * likely))
     return moves
+
+
+def _repeats(template: Template, base: Assignment, record: TrackRecord, settings: TunerSettings) -> list[Move]:
+    """What helped elsewhere, each by itself and all of it together, on top of this program."""
+    ascending = sorted(record.successes, key=lambda success: success.gain)
+    repeats = [(success, success.change) for success in ascending]
+    if len(ascending) > 1:
+        # The larger gain wins where two give one parameter different values.
+        repeats.append((ascending[-1], {name: value for each in ascending for name, value in each.change.items()}))
+    moves = []
+    for success, change in repeats:
+        assignment = canonicalise(template, {**base, **change})
+        if assignment != base:
+            weight = settings.repeat_weight * success.gain * record.promise(success.strategy, success.change)
+            moves.append(Move(assignment, success.strategy, weight))
+    return moves
+
+
+def _merged(moves: list[Move]) -> list[Move]:
+    """One move for each program, with the weights of all that lead to it and the strategy of the heaviest."""
+    ways: dict[frozenset[tuple[str, Value]], list[Move]] = {}
+    for move in moves:
+        ways.setdefault(frozenset(move.assignment.items()), []).append(move)
+    heaviest = [max(same, key=lambda move: move.weight) for same in ways.values()]
+    weights = [sum(move.weight for move in same) for same in ways.values()]
+    return [replace(move, weight=weight) for move, weight in zip(heaviest, weights, strict=True)]
 
 
 def _changes(entry: StrategyParameters, base: Assignment) -> list[dict[str, Value]]:
@@ -97,11 +130,11 @@ def _changes(entry: StrategyParameters, base: Assignment) -> list[dict[str, Valu
 
 def _openings(entry: StrategyParameters) -> list[dict[str, Value]]:
     """All ways to open a strategy: its parameters together, since one alone may be of no use."""
-    combinations: list[dict[str, Value]] = [{}]
+    openings: list[dict[str, Value]] = [{}]
     for parameter in entry.parameters:
-        combinations = [{**known, parameter.name: value} for known in combinations for value in parameter.values]
-    defaults = {parameter.name: parameter.default for parameter in entry.parameters}
-    return [combination for combination in combinations if combination != defaults]
+        others = [value for value in parameter.values if value != parameter.default]
+        openings += [{**known, parameter.name: value} for known in openings for value in others]
+    return openings[1:]
 
 
 def _without_replacement(moves: list[Move], count: int, rng: random.Random) -> Iterator[Move]:

@@ -11,6 +11,9 @@ from ...memory.search_state import SearchState
 
 Value = int | str
 
+REJECTED_TRIALS = 4
+"""What a value is charged for a program that did not pass: elsewhere it may be fast, but hardly right."""
+
 
 @dataclass
 class Tally:
@@ -25,12 +28,24 @@ class Tally:
         return (self.successes + 1) / (self.trials + 2)
 
 
+@dataclass(frozen=True)
+class Success:
+    """A change that helped, wherever in the tree that was."""
+
+    strategy: str
+    change: Mapping[str, Value]
+    gain: float
+    """time(before) / time(after)."""
+
+
 @dataclass
 class TrackRecord:
-    """Tallies by strategy, and by single value."""
+    """Tallies by strategy, and by single value; and what helped."""
 
     strategies: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     values: dict[tuple[str, Value], Tally] = field(default_factory=lambda: defaultdict(Tally))
+    successes: list[Success] = field(default_factory=list)
+    """In the order of their edges."""
 
     @classmethod
     def of(cls, state: SearchState, improvement: float) -> TrackRecord:
@@ -49,23 +64,28 @@ class TrackRecord:
         return promise
 
     def _count(self, state: SearchState, edge: Edge, improvement: float) -> None:
-        helped = _helped(state, edge, improvement)
+        gain = _gain(state, edge)
+        helped = gain >= improvement
+        change = _changed(state, edge)
         if edge.strategy is not None:
-            self._tally(self.strategies[edge.strategy], helped)
-        for name, value in _changed(state, edge).items():
-            self._tally(self.values[name, value], helped)
+            self._tally(self.strategies[edge.strategy], helped, trials=1)
+            if helped and change:
+                self.successes.append(Success(edge.strategy, change, gain))
+        for name, value in change.items():
+            self._tally(self.values[name, value], helped, trials=1 if gain else REJECTED_TRIALS)
 
     @staticmethod
-    def _tally(tally: Tally, helped: bool) -> None:
-        tally.trials += 1
+    def _tally(tally: Tally, helped: bool, *, trials: int) -> None:
+        tally.trials += trials
         tally.successes += helped
 
 
-def _helped(state: SearchState, edge: Edge, improvement: float) -> bool:
+def _gain(state: SearchState, edge: Edge) -> float:
+    """time(parent) / time(child); 0 where the child was not timed."""
     assert edge.child is not None
     before, after = state.nodes[edge.parent].time_ratio, state.nodes[edge.child].time_ratio
     # The root is the seed, whose ratio to the baseline is 1 where the baseline is the seed.
-    return after is not None and (before or 1.0) / after >= improvement
+    return 0.0 if after is None else (before or 1.0) / after
 
 
 def _changed(state: SearchState, edge: Edge) -> dict[str, Value]:

@@ -153,6 +153,33 @@ async def test_a_change_that_gained_nothing_over_its_parent_did_not_help_however
     assert weight["helped"] == pytest.approx(2 * weight["idle"])
 
 
+async def test_what_helped_elsewhere_is_repeated_alone_and_all_together_before_anything_else() -> None:
+    trial = Trial()
+    trial.change(0, 0.5, width=8)
+    trial.change(0, 0.2, unroll=2)
+    trial.change(0, 0.0, unroll=8)
+    trial.change(2, 0.6, unroll=4)
+    prior = {proposal.rationale: proposal.prior for proposal in await trial.many(node=1)}
+    # Unroll 2 gained 1 / 0.8 and unroll 4 then 0.8 / 0.4; where everything is repeated, the larger gain wins.
+    assert prior["unroll 1 -> 4"] > prior["unroll 1 -> 2"] > prior["tail scalar -> masked"] > prior["unroll 1 -> 8"]
+    together = [proposal.parameters for proposal in await trial.many(node=2) if "width 1 -> 8" in proposal.rationale]
+    assert {"width": 8, "unroll": 2} in together
+    assert {"width": 8, "unroll": 4} in together
+
+
+async def test_a_value_that_was_rejected_is_tried_again_later_than_one_that_was_slow() -> None:
+    rejected, slow = Trial(), Trial()
+    for trial, value in ((rejected, None), (slow, 0.0)):
+        trial.change(0, 0.5, width=8)
+        trial.change(0, value, unroll=2)
+    weight = {
+        name: {proposal.rationale: proposal.prior for proposal in await trial.many(node=1)}["unroll 1 -> 2"]
+        for name, trial in (("rejected", rejected), ("slow", slow))
+    }
+    # Means of the value: 1 / (2 + 4) against 1 / (2 + 1).
+    assert weight["slow"] == pytest.approx(2 * weight["rejected"])
+
+
 @BOTH
 async def test_an_agent_that_has_proposed_every_program_brings_nothing(name: str) -> None:
     trial = Trial()
