@@ -4,6 +4,10 @@
 {% set newton = 1 if divide == "newton1" else 2 if divide == "newton2" else 3 if divide == "newton3" else 0 %}
 {% set keeps_exponentials = passes in ("separate", "unshifted") %}
 {% set narrow = sum_bits < 24 %}
+{% set fresh = "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" %}
+{% set stored = "out[i]" if keeps_exponentials else fresh %}
+{% set lowest = "-125.0f" if exp_base == "two" else "-87.0f" %}
+{% set scaled = "/ sum" if divide == "each" else "* scale" %}
 {% set fixed_cols = 512 if row_length == "dispatch_512" else 1024 if row_length == "dispatch_1024" else 2048 if row_length == "dispatch_2048" else 0 %}
 // Row-wise softmax: maximum, exponentials and their sum, division.
 #include <cmath>
@@ -38,11 +42,9 @@ static inline float sum_of(Vec value) {
 {% if tail == "padded" %}
 
 static inline Vec load_part(const float* from, int64_t count, float rest) {
-    float part[{{ width }}];
-    for (int64_t lane = 0; lane < {{ width }}; ++lane) part[lane] = lane < count ? from[lane] : rest;
-    Vec value;
-    for (int lane = 0; lane < {{ width }}; ++lane) value[lane] = part[lane];
-    return value;
+    Vec part = splat(rest);
+    for (int64_t lane = 0; lane < count && lane < {{ width }}; ++lane) part[lane] = from[lane];
+    return part;
 }
 {% endif %}
 {% elif blocked %}
@@ -79,13 +81,9 @@ static inline Vec narrowed(Vec value) { return (Vec)((Ints)value & (int32_t)(~0u
 
 // exp(x - largest)
 static inline {{ T }} exponential({{ T }} x, {{ T }} largest) {
-{% if exp_base == "two" %}
-    {{ T }} t = x * 1.44269504f - largest * 1.44269504f;
-{% else %}
-    {{ T }} t = x - largest;
-{% endif %}
+    {{ T }} t = {{ "x * 1.44269504f - largest * 1.44269504f" if exp_base == "two" else "x - largest" }};
 {% if exp_degree > 0 and underflow == "clamp" %}
-    t = t > {{ "-125.0f" if exp_base == "two" else "-87.0f" }} ? t : {{ "-125.0f" if exp_base == "two" else "-87.0f" }};
+    t = t > {{ lowest }} ? t : {{ lowest }};
 {% endif %}
     {{ T }} result;
 {% if exp_degree > 0 %}
@@ -115,11 +113,7 @@ static inline {{ T }} exponential({{ T }} x, {{ T }} largest) {
 {% else %}
     result = {{ "std::exp2" if exp_base == "two" else "std::exp" }}(t);
 {% endif %}
-{% if exp_degree > 0 and underflow == "zero" %}
-    return t < {{ "-125.0f" if exp_base == "two" else "-87.0f" }} ? {{ "Vec{}" if vector == 1 else "0.0f" }} : result;
-{% else %}
-    return result;
-{% endif %}
+    return {% if exp_degree > 0 and underflow == "zero" %}t < {{ lowest }} ? {{ "Vec{}" if vector == 1 else "0.0f" }} : {% endif %}result;
 }
 {% endfor %}
 {% endif %}
@@ -173,21 +167,18 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% endif %}
 {% if passes == "unshifted" %}
 {% elif not blocked %}
-{% if unroll > 1 %}
-#pragma GCC unroll {{ unroll }}
+{% if unroll > 1 %}#pragma GCC unroll {{ unroll }}
 {% endif %}
         for (int64_t i = {{ 0 if passes == "online" else 1 }}; i < cols; ++i) {
-{% if prefetch > 0 %}
-{% for line in range(prefetch_lines) %}
+{% for line in range(prefetch_lines if prefetch > 0 else 0) %}
             __builtin_prefetch(in + i + {{ prefetch + 16 * line }});
 {% endfor %}
-{% endif %}
 {% if passes == "online" %}
             if (in[i] > largest) {
                 sum *= {{ "std::exp(largest - in[i])" if plain_exp else "exponential(largest, in[i])" }};
                 largest = in[i];
             }
-            sum = {{ "narrowed(" if narrow else "" }}sum + {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }}{{ ")" if narrow else "" }};
+            sum {{ "= narrowed(sum + " if narrow else "+= " }}{{ fresh }}{{ ")" if narrow else "" }};
 {% else %}
             if (in[i] > largest) largest = in[i];
 {% endif %}
@@ -198,15 +189,12 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% for a in range(accumulators) %}
             Vec most{{ a }} = splat(largest){% if passes == "online" %}, sum{{ a }} = splat(0.0f){% endif %};
 {% endfor %}
-{% if unroll > 1 %}
-#pragma GCC unroll {{ unroll }}
+{% if unroll > 1 %}#pragma GCC unroll {{ unroll }}
 {% endif %}
             for (; i + {{ step }} <= cols; i += {{ step }}) {
-{% if prefetch > 0 %}
-{% for line in range(prefetch_lines) %}
+{% for line in range(prefetch_lines if prefetch > 0 else 0) %}
                 __builtin_prefetch(in + i + {{ prefetch + 16 * line }});
 {% endfor %}
-{% endif %}
 {% for a in range(accumulators) %}
                 Vec v{{ a }} = load(in + i + {{ a * width }});
 {% if passes == "online" %}
@@ -271,25 +259,16 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% endif %}
         float sum = 0.0f;
 {% if not blocked %}
-{% if unroll > 1 %}
-#pragma GCC unroll {{ unroll }}
+{% if unroll > 1 %}#pragma GCC unroll {{ unroll }}
 {% endif %}
         for (int64_t i = 0; i < cols; ++i) {
-{% if prefetch > 0 %}
-{% for line in range(prefetch_lines) %}
+{% for line in range(prefetch_lines if prefetch > 0 else 0) %}
             __builtin_prefetch(in + i + {{ prefetch + 16 * line }});
 {% endfor %}
-{% endif %}
 {% if keeps_exponentials %}
-            out[i] = {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }};
-{% if narrow %}
-            sum = narrowed(sum + out[i]);
-{% else %}
-            sum += out[i];
+            out[i] = {{ fresh }};
 {% endif %}
-{% else %}
-            sum = {{ "narrowed(" if narrow else "" }}sum + {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }}{{ ")" if narrow else "" }};
-{% endif %}
+            sum {{ "= narrowed(sum + " if narrow else "+= " }}{{ stored }}{{ ")" if narrow else "" }};
         }
 {% else %}
         {
@@ -297,22 +276,15 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% for a in range(accumulators) %}
             Vec sum{{ a }} = splat(0.0f);
 {% endfor %}
-{% if unroll > 1 %}
-#pragma GCC unroll {{ unroll }}
+{% if unroll > 1 %}#pragma GCC unroll {{ unroll }}
 {% endif %}
             for (; i + {{ step }} <= cols; i += {{ step }}) {
-{% if prefetch > 0 %}
-{% for line in range(prefetch_lines) %}
+{% for line in range(prefetch_lines if prefetch > 0 else 0) %}
                 __builtin_prefetch(in + i + {{ prefetch + 16 * line }});
 {% endfor %}
-{% endif %}
 {% for a in range(accumulators) %}
                 Vec e{{ a }} = exponential(load(in + i + {{ a * width }}), splat(largest));
-{% if narrow %}
-                sum{{ a }} = narrowed(sum{{ a }} + e{{ a }});
-{% else %}
-                sum{{ a }} += e{{ a }};
-{% endif %}
+                sum{{ a }} = {{ "narrowed" if narrow else "" }}(sum{{ a }} + e{{ a }});
 {% if keeps_exponentials %}
                 store(out + i + {{ a * width }}, e{{ a }});
 {% endif %}
@@ -374,30 +346,20 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
         for (int64_t start = 0; start < {{ scale_stride }}; ++start) {
 {% endif %}
             for (int64_t i = start; i < cols; i += {{ scale_stride }}) {
-{% if keeps_exponentials %}
-                out[i] = out[i] {{ "/ sum" if divide == "each" else "* scale" }};
-{% else %}
-                out[i] = {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }} {{ "/ sum" if divide == "each" else "* scale" }};
-{% endif %}
+                out[i] = {{ stored }} {{ scaled }};
             }
         }
 {% elif not blocked %}
-{% if unroll > 1 %}
-#pragma GCC unroll {{ unroll }}
+{% if unroll > 1 %}#pragma GCC unroll {{ unroll }}
 {% endif %}
         for ({{ "int64_t i = cols - 1; i >= 0; --i" if scale_order == "backward" else "int64_t i = 0; i < cols; ++i" }}) {
-{% if keeps_exponentials %}
-            out[i] = out[i] {{ "/ sum" if divide == "each" else "* scale" }};
-{% else %}
-            out[i] = {{ "std::exp(in[i] - largest)" if plain_exp else "exponential(in[i], largest)" }} {{ "/ sum" if divide == "each" else "* scale" }};
-{% endif %}
+            out[i] = {{ stored }} {{ scaled }};
         }
 {% else %}
         {
             int64_t begin = {{ "head" if align > 0 else "0" }};
             int64_t end_of_blocks = begin + (cols - begin) / {{ step }} * {{ step }};
-{% if unroll > 1 %}
-#pragma GCC unroll {{ unroll }}
+{% if unroll > 1 %}#pragma GCC unroll {{ unroll }}
 {% endif %}
 {% if scale_order == "backward" %}
             for (int64_t i = end_of_blocks - {{ step }}; i >= begin; i -= {{ step }}) {
@@ -406,19 +368,15 @@ extern "C" int softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 {% endif %}
 {% for a in range(accumulators) %}
 {% if keeps_exponentials %}
-                store(out + i + {{ a * width }}, load(out + i + {{ a * width }}) {{ "/ sum" if divide == "each" else "* scale" }});
+                store(out + i + {{ a * width }}, load(out + i + {{ a * width }}) {{ scaled }});
 {% else %}
-                store(out + i + {{ a * width }}, exponential(load(in + i + {{ a * width }}), splat(largest)) {{ "/ sum" if divide == "each" else "* scale" }});
+                store(out + i + {{ a * width }}, exponential(load(in + i + {{ a * width }}), splat(largest)) {{ scaled }});
 {% endif %}
 {% endfor %}
             }
 {% for edge in range(1 if tail == "dropped" else 0, 2 if align > 0 else 1) %}
             for ({{ "int64_t j = 0; j < head; ++j" if edge == 1 else "int64_t j = end_of_blocks; j < cols; ++j" }}) {
-{% if keeps_exponentials %}
-                out[j] = out[j] {{ "/ sum" if divide == "each" else "* scale" }};
-{% else %}
-                out[j] = exponential(in[j], largest) {{ "/ sum" if divide == "each" else "* scale" }};
-{% endif %}
+                out[j] = {{ "out[j]" if keeps_exponentials else "exponential(in[j], largest)" }} {{ scaled }};
             }
 {% endfor %}
         }
