@@ -34,9 +34,8 @@ follow them. The verdict is the tools' alone: report no speedup that profile did
   or the name of a task that was used before.
 - source (text) or path (file in the workspace), exactly one. Languages: cpp (extern "C" function, see the task's
   signature) and pytorch (class ModelNew).
-- status passed means correct; verdict says faster, slower, inconclusive (no difference beyond the noise) or
-  suspect (faster than the device can be: not believed). A failed status is a result, not an error: read message,
-  diagnostics, shapes, findings.
+- status passed means correct; verdict says faster, slower or inconclusive (no difference beyond the noise). A failed
+  status is a result, not an error: read message, diagnostics, shapes, findings.
 - Work that takes longer than wait_s answers status=running with a job_id: call job with action=result.
 - Asking the same again costs nothing (stored); fresh=true measures again.
 - Long answers are cut: truncated=true, and artifacts link the whole (resource artifact://DIGEST).

@@ -48,6 +48,8 @@ def examine(home: Path) -> list[Check]:
         _compiler(),
         _package("torch", "the judge computes references with it: install kernelguild[torch]"),
         _package("triton", "needed for Triton kernels only: install kernelguild[triton]"),
+        _package("anthropic", "needed for agents that call the API only: install kernelguild[anthropic]"),
+        _package("ray", "needed for several machines only: install kernelguild[ray]"),
         _nvidia(),
         _isolation(),
         _home(home),

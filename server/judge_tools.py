@@ -45,7 +45,7 @@ VERIFY = (
 )
 PROFILE = (
     "Benchmark a kernel to optimise performance: verifies, then times it interleaved with the baseline. Time per "
-    "shape, speedup with 99 % interval; faster, slower, inconclusive or suspect."
+    "shape, speedup with 99 % interval; faster, slower or inconclusive."
 )
 
 
