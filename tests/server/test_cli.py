@@ -59,7 +59,12 @@ def test_the_exit_code_tells_the_candidates_fault_from_wrong_use(tmp_path: Path)
     code, facts = judged("compile", str(broken), "--task", TASK_FOLDER, home=home)
     assert (code, facts["status"]) == (1, "compile_error")
     absent = tmp_path / "no.cpp"
-    for path, said in [(junk, "not UTF-8"), (empty, "is empty"), (huge, "may have 1000000 characters"), (absent, "no such file")]:
+    for path, said in [
+        (junk, "not UTF-8"),
+        (empty, "is empty"),
+        (huge, "may have 1000000 characters"),
+        (absent, "no such file"),
+    ]:
         done = kernelguild("compile", str(path), "--task", TASK_FOLDER, home=home)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
