@@ -149,3 +149,37 @@ def test_hidden_shapes_never_outgrow_the_machine(evaluate: Judgement, affine: Ta
     large = affine.model_copy(update={**tensors, "shapes": ({"n": 2},)})
     evaluation = evaluate(cpp("    n = n * n * n * n;\n" + RIGHT), Tier.VERIFY, large)
     assert evaluation.status is Status.PASSED, evaluation.message
+
+
+ESCAPES = {
+    "a Unix socket": "socket(AF_UNIX, SOCK_STREAM, 0) >= 0",
+    "a pair of Unix sockets": "socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0",
+    "another mode": 'chmod("mine", 0777) == 0',
+    "another time": 'utimensat(AT_FDCWD, "mine", nullptr, 0) == 0',
+    "an attribute": 'setxattr("mine", "user.a", "b", 1, 0) == 0',
+    "another core": "sched_setaffinity(0, sizeof all, &all) == 0",
+    "another namespace": "unshare(CLONE_NEWUSER) == 0",
+    "tracing": "ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0",
+    "a ring": "syscall(425, 8, ring) >= 0",
+}
+
+
+@pytest.mark.parametrize("attempt", ESCAPES.values(), ids=ESCAPES)
+def test_a_call_that_only_reaches_outside_is_refused(evaluate: Judgement, attempt: str) -> None:
+    preamble = """
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>"""
+    body = f"""
+    int pair[2]; char ring[256] = {{}}; cpu_set_t all; CPU_ZERO(&all);
+    for (int cpu = 0; cpu < 64; ++cpu) CPU_SET(cpu, &all);
+    (void)pair; (void)ring;
+    close(open("mine", O_WRONLY | O_CREAT, 0600));
+    if ({attempt}) return 99;
+    {RIGHT}"""
+    assert evaluate(cpp(body, preamble)).status is Status.PASSED

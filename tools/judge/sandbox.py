@@ -1,4 +1,4 @@
-"""Confinement of compilers and candidates: namespaces, Landlock, resource limits, no capabilities.
+"""Confinement of compilers and candidates: namespaces, Landlock, seccomp, resource limits, no capabilities.
 
 Everything here runs in a freshly forked, single-threaded child, through system calls alone.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...memory.schema import Isolation
+from .syscalls import install_filter
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -40,8 +41,7 @@ ACCESS_EXECUTE, ACCESS_WRITE_FILE, ACCESS_READ_FILE, ACCESS_READ_DIR = 1, 2, 4, 
 FILE_ACCESS = ACCESS_EXECUTE | ACCESS_WRITE_FILE | ACCESS_READ_FILE | 1 << 14 | 1 << 15
 # Rights that each Landlock ABI added: 1 the first thirteen, 2 REFER, 3 TRUNCATE, 5 IOCTL_DEV.
 RIGHTS_OF_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
-LAYERS = (*NAMESPACES, "landlock", "no_new_privs", "no_capabilities", "rlimits")
-REQUIRED_LAYERS = ("pid_namespace", "landlock")
+LAYERS = (*NAMESPACES, "landlock", "seccomp", "no_new_privs", "no_capabilities", "rlimits")
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ def confine(access: Access, limits: Limits) -> None:
     _drop_capabilities()
     _check(_LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
     _restrict_paths(access)
+    install_filter(_LIBC)
 
 
 def landlock_abi() -> int:
