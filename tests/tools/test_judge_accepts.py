@@ -128,3 +128,16 @@ def test_every_diagnostic_of_the_compiler_is_kept_as_an_artifact(evaluate: Judge
     assert [artifact.name for artifact in evaluation.artifacts] == ["compile.log"]
     passed = evaluate(cpp(RIGHT), Tier.COMPILE)
     assert [artifact.name for artifact in passed.artifacts] == ["candidate.so"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_openmp_gets_as_many_threads_as_the_task_allows(evaluate: Judgement, affine: Task, threads: int) -> None:
+    constraints = affine.constraints.model_copy(update={"threads": threads, "compiler_flags": ("-fopenmp",)})
+    body = f"""
+    if (omp_get_max_threads() != {threads}) return 9;
+    #pragma omp parallel for
+    {RIGHT.strip()}"""
+    evaluation = evaluate(
+        cpp(body, "#include <omp.h>"), Tier.VERIFY, affine.model_copy(update={"constraints": constraints})
+    )
+    assert evaluation.status is Status.PASSED, evaluation.message

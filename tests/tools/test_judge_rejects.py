@@ -106,26 +106,37 @@ def test_the_candidate_cannot_read_write_or_connect_outside(evaluate: Judgement,
     assert not target.exists()
 
 
-def test_processes_that_a_candidate_leaves_behind_die_with_it(evaluate: Judgement, tmp_path: Path) -> None:
+def test_processes_that_a_candidate_leaves_behind_die_with_it(evaluate: Judgement, affine: Task) -> None:
     marker = f"kernelguild-orphan-{os.getpid()}"
     preamble = "#include <unistd.h>\n#include <sys/prctl.h>"
     body = f"""
     static bool once = false;
     if (!once) {{ once = true; if (!fork()) {{ setsid(); prctl(PR_SET_NAME, "{marker[:15]}"); for (;;) pause(); }} }}
     {RIGHT}"""
-    assert evaluate(cpp(body, preamble)).status is Status.PASSED
+    constraints = affine.constraints.model_copy(update={"threads": 4})
+    task = affine.model_copy(update={"constraints": constraints})
+    assert evaluate(cpp(body, preamble), Tier.VERIFY, task).status is Status.PASSED
     names = [_name(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     assert marker[:15] not in names
 
 
+@pytest.mark.parametrize(("threads", "children"), [(1, 0), (4, 3)])
+def test_a_candidate_has_the_tasks_threads_and_no_more(
+    evaluate: Judgement, affine: Task, threads: int, children: int
+) -> None:
+    # The candidate reports how many children it could start.
+    body = """
+    int count = 0;
+    while (count < 90) { int child = fork(); if (child < 0) break; if (!child) for (;;) pause(); ++count; }
+    return 100 + count;"""
+    constraints = affine.constraints.model_copy(update={"threads": threads})
+    task = affine.model_copy(update={"constraints": constraints})
+    evaluation = evaluate(cpp(body, "#include <unistd.h>"), Tier.VERIFY, task)
+    assert f"the entry returned {100 + children};" in evaluation.message
+
+
 def test_a_fork_bomb_is_contained(evaluate: Judgement) -> None:
-    preamble = "#include <unistd.h>"
-    # The candidate reports how many children it could start: fewer than the limit of 64 processes.
-    body = "    int count = 0; while (count < 1000) { int child = fork(); if (child < 0) break;"
-    body += " if (!child) for (;;) pause(); ++count; }\n    return count < 64 ? 99 : 98;"
-    evaluation = evaluate(cpp(body, preamble))
-    assert "the entry returned 99" in evaluation.message
-    assert evaluate(cpp("    for (;;) fork();", preamble)).status is Status.TIMEOUT
+    assert evaluate(cpp("    for (;;) fork();", "#include <unistd.h>")).status is Status.TIMEOUT
     assert evaluate(cpp(RIGHT)).status is Status.PASSED
 
 

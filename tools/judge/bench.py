@@ -35,6 +35,8 @@ SETTLING_S = 60
 """A younger folder may not be locked by its owner yet."""
 OUTPUT_LIMIT_BYTES = 64 << 20
 PROCESS_LIMIT = 64
+OWN_PROCESSES = 3
+"""Of each worker's user namespace: warden, process 1 and the worker itself."""
 COMPILER_MEMORY_BYTES = 4 << 30
 
 
@@ -80,7 +82,11 @@ class Bench:
             scratch=str(program.scratch),
             uid=self._uid_of(traits.preload),
             access=self._access(program.scratch, program.target.parent),
-            limits=_limits(program.constraints.memory_bytes, program.constraints.setup_timeout_s),
+            limits=_limits(
+                program.constraints.memory_bytes,
+                program.constraints.setup_timeout_s,
+                _processes(traits.preload, program.constraints.threads),
+            ),
             target=str(program.target),
             entry=program.entry,
             threads=program.constraints.threads,
@@ -172,7 +178,7 @@ class Bench:
             scratch=str(scratch),
             uid=self._uid,
             access=self._access(scratch),
-            limits=limits or _limits(1 << 30, 60),
+            limits=limits or _limits(1 << 30, 60, PROCESS_LIMIT),
             arguments=arguments,
             cpu=cpu,
             shared_bytes=arena.size_bytes,
@@ -186,8 +192,16 @@ class Bench:
         )
 
 
-def _limits(memory_bytes: int, setup_timeout_s: float) -> Limits:
-    return Limits(memory_bytes, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(setup_timeout_s) + 600)
+def _limits(memory_bytes: int, setup_timeout_s: float, processes: int) -> Limits:
+    return Limits(memory_bytes, OUTPUT_LIMIT_BYTES, processes, int(setup_timeout_s) + 600)
+
+
+def _processes(preload: str, threads: int) -> int:
+    """A native worker gets the task's threads and no more: what runs beside it slows the baseline's worker.
+
+    torch starts threads of its own, and a ModelNew may start a compiler.
+    """
+    return OWN_PROCESSES + threads - 1 if preload == "native" else PROCESS_LIMIT
 
 
 def _interpreter_folders() -> list[str]:

@@ -109,6 +109,7 @@ def _worker(spec: WorkerSpec, command: int, reply: int, shared: int) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.chdir(spec.scratch)
     os.umask(0o077)
+    os.environ.update(OMP_NUM_THREADS=str(spec.threads))
     os.environ.update(HOME=spec.scratch, TMPDIR=spec.scratch, TORCH_EXTENSIONS_DIR=f"{spec.scratch}/torch_extensions")
     if spec.cpu is not None:
         os.sched_setaffinity(0, {spec.cpu})
