@@ -145,6 +145,12 @@ class Bench:
         while self._scratches:
             remove_tree(self._scratches.pop())
 
+    def missing_layers(self, language: Language) -> tuple[str, ...]:
+        """What workers of this language lack of the full confinement here, each with the reason."""
+        if self._uid is None or self._uid_of(LANGUAGES[language].preload) is not None:
+            return ()
+        return ("process limit: it does not bind root, and the interpreter is not readable by another user",)
+
     def _uid_of(self, preload: str) -> int | None:
         """Workers that import as they go need an interpreter that the other user can read."""
         return self._uid if preload == "native" or self._interpreter_is_public else None

@@ -194,7 +194,9 @@ class Judge:
             timing=timing or UnavailableTiming(reason=_why_untimed(request.tier, failure)),
             verdict=_verdict(timing),
             findings=failure.findings if failure else (),
-            isolation=self._isolation,
+            isolation=self._isolation.model_copy(
+                update={"missing": self._bench.missing_layers(request.candidate.language)}
+            ),
             output_tail=clean(failure.output) if failure else "",
             artifacts=artifacts,
             created_at_s=self._clock.now_s(),

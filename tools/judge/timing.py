@@ -23,7 +23,28 @@ from .trial import without_collection
 PAIRS = 8
 MAX_SAMPLES = 10
 MIN_SAMPLES = 3
+MIN_PAIRS = 3
 TIME_BUDGET_S = 8.0
+TIME_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured."""
+
+    pairs: int
+    samples: int
+    """Of each side, in each pair."""
+
+
+def effort_for(sample_cost_s: float) -> Effort:
+    """Eight pairs of ten samples where they are cheap; what is dear gets fewer, down to three of three.
+
+    Nobody else on the machine can measure meanwhile, and a candidate may be slow on purpose.
+    """
+    samples = max(MIN_SAMPLES, min(MAX_SAMPLES, int(TIME_BUDGET_S / PAIRS / sample_cost_s)))
+    pairs = max(MIN_PAIRS, min(PAIRS, int(TIME_LIMIT_S / samples / sample_cost_s)))
+    return Effort(pairs, samples)
 
 
 @dataclass
@@ -49,23 +70,22 @@ class Timer:
         cpu = self._cpu()
         with timing_lock(self.device_instance), without_collection(), _pinned(cpu):
             plan = PairPlan(self.bench, self.task, self.problem, self.generator, cpu)
-            samples = self._sample_count(plan, shapes, candidate, baseline)
+            effort = self._effort(plan, shapes, candidate, baseline)
             pairs = []
-            for number in range(PAIRS):
-                pairs.append(_measure(plan, shapes, candidate, baseline, samples, number))
-                report(number + 1, PAIRS)
-            beside = None if reference is baseline else _measure(plan, shapes, reference, baseline, samples)
+            for number in range(effort.pairs):
+                pairs.append(_measure(plan, shapes, candidate, baseline, effort.samples, number))
+                report(number + 1, effort.pairs)
+            beside = None if reference is baseline else _measure(plan, shapes, reference, baseline, effort.samples)
         per_shape = [self._shape_timing(shape, [pair[n] for pair in pairs]) for n, shape in enumerate(shapes)]
         ratio = ratio_over_pairs([statistics.fmean(times.log_ratio for times in pair) for pair in pairs])
         return _summary(per_shape, ratio, beside), per_shape
 
-    def _sample_count(self, plan: PairPlan, shapes: list[Shape], candidate: Program, baseline: Program) -> int:
-        """As many samples a pair as fit the time budget; one rehearsal says what a sample costs."""
+    def _effort(self, plan: PairPlan, shapes: list[Shape], candidate: Program, baseline: Program) -> Effort:
+        """What fits the budgets; one rehearsal says what a sample costs."""
         start = time.perf_counter()
         _measure(plan, shapes, candidate, baseline, 1)
         # One sample, the one on other data, and the start of the workers.
-        cost_s = (time.perf_counter() - start) / 3
-        return max(MIN_SAMPLES, min(MAX_SAMPLES, int(TIME_BUDGET_S / PAIRS / cost_s)))
+        return effort_for((time.perf_counter() - start) / 3)
 
     def _shape_timing(self, shape: Shape, pairs: list[PairTimes]) -> ShapeTiming:
         ratio = ratio_over_pairs([pair.log_ratio for pair in pairs])
