@@ -13,6 +13,7 @@ from .edge_statistics import back_up, submission_weights
 from .errors import StoreError
 from .schema import (
     BestConfirmed,
+    BestRefuted,
     Edge,
     Event,
     Lease,
@@ -151,6 +152,8 @@ class SearchState:
                 self._abort_round(body)
             case BestConfirmed() as body:
                 self._confirm(body)
+            case BestRefuted() as body:
+                self._refute(body)
             case SearchEnded() as body:
                 _require(self.status is SearchStatus.RUNNING, f"the search is {self.status.value} already")
                 self.status = SearchStatus(body.status)
@@ -224,6 +227,8 @@ class SearchState:
         self.nodes[child.id] = child
         self.edges[edge.id] = self.edges[edge.id].model_copy(update={"child": child.id})
         self.rounds_done += 1
+        # What was measured again was the best of fewer rounds.
+        self.confirmed = None
         for step in body.path:
             self.edges[step] = back_up(self.edges[step], value, self.search.puct)
 
@@ -232,10 +237,19 @@ class SearchState:
         self._end_round(body.edge)
 
     def _confirm(self, body: BestConfirmed) -> None:
-        _require(body.node in self.nodes, f"there is no node {body.node}")
-        candidate_id = self.nodes[body.node].candidate_id
-        _require(body.evaluation.candidate_id == candidate_id, f"node {body.node} holds candidate {candidate_id}")
+        self._measured_again(body)
         self.confirmed = body
+
+    def _refute(self, body: BestRefuted) -> None:
+        node = self._measured_again(body)
+        self.nodes[node.id] = node.model_copy(update={"time_ratio": None, "expandable": False})
+
+    def _measured_again(self, body: BestConfirmed | BestRefuted) -> Node:
+        _require(body.node in self.nodes, f"there is no node {body.node}")
+        node = self.nodes[body.node]
+        same = body.evaluation.candidate_id == node.candidate_id
+        _require(same, f"node {body.node} holds candidate {node.candidate_id}")
+        return node
 
     def _resume(self, body: SearchResumed) -> None:
         for lease in [lease for lease in self.leases.values() if lease.status is LeaseStatus.OPEN]:

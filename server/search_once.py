@@ -28,7 +28,7 @@ from .search.terminal import LiveProgress, PlainProgress, Progress
 from .search.view import Viewer
 from .services import Services, open_services
 
-FOUND, NOTHING_PASSED, INTERRUPTED = 0, 1, 3
+FOUND, NOTHING_PASSED, COULD_NOT_JUDGE = 0, 1, 3
 LATEST = "latest"
 SUFFIXES = {Language.CPP: ".cpp", Language.PYTORCH: ".py"}
 
@@ -65,11 +65,13 @@ async def search_once(request: SearchRequest) -> int:
         if scope.cancelled_caught:
             started = [known for known in await services.store.events.search_ids() if known not in before]
             print(_interrupted(request.resume or (started[-1] if started else None)), file=sys.stderr)
-            return INTERRUPTED
+            return COULD_NOT_JUDGE
         view = await Viewer(services.store).view(state)
     files = _write(search_folder(home, view.search_id), view, state)
     print(json.dumps(_facts(view, files), indent=2) if request.as_json else _summary(view, files))
-    return FOUND if view.best is not None else NOTHING_PASSED
+    if view.best is not None:
+        return FOUND
+    return NOTHING_PASSED if view.rounds_done else COULD_NOT_JUDGE
 
 
 async def _search(request: SearchRequest, services: Services, progress: Progress) -> SearchState:

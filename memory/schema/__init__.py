@@ -23,6 +23,7 @@ from .evaluation import (
 )
 from .event import (
     BestConfirmed,
+    BestRefuted,
     Event,
     EventBody,
     LeaseClosed,
@@ -69,7 +70,7 @@ from .view import BestView, NodeView, PendingView, SearchView
 
 __all__ = [
     "CONTENT_ID_HEX_DIGITS", "DIRECTION_OF", "DTYPE_BYTES", "MAX_SOURCE_CHARS", "NOT_ABOUT_THE_CANDIDATE",
-    "STRATEGIES", "AgentSlots", "Artifact", "BestConfirmed", "BestView", "Candidate", "CompileReport",
+    "STRATEGIES", "AgentSlots", "Artifact", "BestConfirmed", "BestRefuted", "BestView", "Candidate", "CompileReport",
     "Constraints", "ContentId", "Device", "Digest", "Distribution", "Edge", "Evaluation", "Event", "EventBody",
     "Finding", "FunctionReference", "InputSpec", "Isolation", "Job", "JobStatus", "KernelBenchReference", "Language",
     "Lease", "LeaseClosed", "LeaseOpened", "LeaseStatus", "MeasuredTiming", "Node", "NodeView", "OutputError",

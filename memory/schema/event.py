@@ -93,6 +93,14 @@ class BestConfirmed(Record):
     evaluation: Evaluation
 
 
+class BestRefuted(Record):
+    """What looked best did not pass when it was measured again: it is nobody's best."""
+
+    kind: Literal["best_refuted"] = "best_refuted"
+    node: int
+    evaluation: Evaluation
+
+
 class SearchEnded(Record):
     """No more rounds."""
 
@@ -118,6 +126,7 @@ EventBody = Annotated[
     | RoundJudged
     | RoundAborted
     | BestConfirmed
+    | BestRefuted
     | SearchEnded
     | SearchResumed,
     Field(discriminator="kind"),

@@ -16,6 +16,7 @@ from ...memory.errors import ConfigError, ConflictError, NotFoundError
 from ...memory.schema import (
     AgentSlots,
     BestConfirmed,
+    BestRefuted,
     Evaluation,
     Search,
     SearchEnded,
@@ -130,6 +131,7 @@ class SearchRun:
             if believed_ratio(evaluation) is not None:
                 await journal.write(BestConfirmed(node=node.id, evaluation=evaluation))
                 return
+            await journal.write(BestRefuted(node=node.id, evaluation=evaluation))
 
     async def _again(self, task: Task, candidate_id: str) -> Evaluation:
         candidate = await self.store.candidates.get(candidate_id)

@@ -11,6 +11,7 @@ from rich.tree import Tree
 
 from ...memory.schema import (
     BestConfirmed,
+    BestRefuted,
     Event,
     LeaseClosed,
     LeaseStatus,
@@ -85,6 +86,8 @@ def outcome(event: Event, state: SearchState) -> str | None:
             return f"lease {lease} ended without a submission: {reason}"
         case BestConfirmed(node=node, evaluation=evaluation) if isinstance(evaluation.timing, MeasuredTiming):
             return f"node {node} measured again on fresh inputs: {evaluation.message}"
+        case BestRefuted(node=node, evaluation=evaluation):
+            return f"node {node} did not pass again: {evaluation.message}"
         case SearchEnded(status=status, reason=reason):
             return f"{status}: {reason}"
         case _:

@@ -14,7 +14,6 @@ from ...memory.schema import (
     Node,
     NodeView,
     PendingView,
-    SearchStatus,
     SearchView,
 )
 from ...memory.search_state import SearchState
@@ -129,10 +128,9 @@ class Viewer:
 def best_node(state: SearchState) -> Node | None:
     """The confirmed best where there is one, else the node with the smallest measured ratio, ties to the older.
 
-    A search that goes on may have found a better one since. The root has no ratio of its own; it is nobody's
-    achievement.
+    The root has no ratio of its own; it is nobody's achievement.
     """
-    if state.confirmed is not None and state.status is not SearchStatus.RUNNING:
+    if state.confirmed is not None:
         return state.nodes[state.confirmed.node]
     measured = [node for node in state.nodes.values() if node.time_ratio is not None]
     return min(measured, key=lambda node: (node.time_ratio or 0.0, node.id), default=None)

@@ -9,6 +9,7 @@ import pytest
 from kernelguild.memory.errors import StoreError
 from kernelguild.memory.schema import (
     BestConfirmed,
+    BestRefuted,
     Event,
     EventBody,
     LeaseClosed,
@@ -175,6 +176,15 @@ def test_an_ended_search_can_still_confirm_its_best() -> None:
     state = state_after(*FIRST_ROUND, SearchEnded(status="finished", reason="budget spent"), confirmed)
     assert state.status is SearchStatus.FINISHED
     assert state.confirmed == confirmed
+
+
+def test_a_best_that_is_refuted_is_nobodys_best_and_a_later_round_voids_a_confirmation() -> None:
+    again = evaluation(candidate(1))
+    refuted = state_after(*FIRST_ROUND, BestRefuted(node=1, evaluation=again))
+    assert (refuted.nodes[1].time_ratio, refuted.nodes[1].expandable) == (None, False)
+    confirmed = BestConfirmed(node=1, evaluation=again)
+    went_on = state_after(*FIRST_ROUND, confirmed, round_started(2), round_judged(2, value=0.1))
+    assert went_on.confirmed is None
 
 
 OPEN = (*FIRST_ROUND, lease_opened(2, node=1, path=(1,)), round_started(2))

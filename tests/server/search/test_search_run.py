@@ -92,6 +92,20 @@ async def test_a_best_that_fails_on_fresh_inputs_gives_way_to_the_next(tmp_path:
     assert (view.best.source, view.best.confirmed) == (WIDE, True)
 
 
+async def test_what_fails_on_fresh_inputs_is_never_offered_as_the_best(tmp_path: Path) -> None:
+    executor = ScriptedExecutor()
+
+    async def lucky_once(source: str) -> float | None:
+        return 0.5 if executor.asked.count(source) == 1 else None
+
+    executor.answer = lucky_once
+    async with runner(tmp_path, executor) as searches:
+        state = await searches.start(rounds=2)
+        view = await Viewer(searches.run.store).view(state)
+    assert view.best is None
+    assert [node.time_ratio for node in state.nodes.values()] == [None, None, None]
+
+
 async def test_a_search_in_which_nothing_passes_ends_without_a_best(tmp_path: Path) -> None:
     executor = ScriptedExecutor()
 
