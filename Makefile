@@ -38,7 +38,7 @@ check: $(VENV)/.installed-dev
 
 # The package is not installed here: it is read from src, beside whatever torch and Triton this Python has.
 test-gpu:
-	PYTHONPATH=src $(PYTHON) -m pytest tests/memory tests/tools $(PYTEST_ARGS)
+	PYTHONPATH="src$${PYTHONPATH:+:$$PYTHONPATH}" $(PYTHON) -m pytest tests/memory tests/tools $(PYTEST_ARGS)
 
 clean:
 	rm -rf $(VENV) $(NODE)/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
