@@ -104,7 +104,8 @@ async def test_the_judge_does_not_inherit_secrets(tmp_path: Path, affine: Task) 
 async def test_without_torch_the_judge_says_how_to_get_it(tmp_path: Path, affine: Task) -> None:
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('no torch', name='torch')\n", encoding="utf-8")
     async with open_store(tmp_path / "home") as store:
-        executor = LocalExecutor(1, {**os.environ, "PYTHONPATH": str(tmp_path)})
+        search_path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
+        executor = LocalExecutor(1, {**os.environ, "PYTHONPATH": search_path})
         with pytest.raises(UnavailableError, match=r"needs torch.*pip install 'kernelguild\[torch\]'"):
             await Evaluator(store, executor).evaluate(affine, cpp(RIGHT), Tier.VERIFY)
         await executor.end()
