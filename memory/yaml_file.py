@@ -17,6 +17,7 @@ from .errors import ConfigError, NotFoundError
 from .regular_file import read_regular_file
 
 MAX_YAML_BYTES = 1 << 20
+MAX_ERRORS = 10
 
 Model = TypeVar("Model", bound=BaseModel)
 KeyPath = tuple[int | str, ...]
@@ -65,7 +66,8 @@ def load_yaml_text(text: str, name: str, model: type[Model]) -> Model:
     try:
         return model.model_validate(_plain(tree))
     except ValidationError as error:
-        raise ConfigError("\n".join(_explain(detail, tree, name, model) for detail in error.errors()[:10])) from None
+        details = _innermost(error.errors())[:MAX_ERRORS]
+        raise ConfigError("\n".join(_explain(detail, tree, name, model) for detail in details)) from None
 
 
 def line_of(tree: object, location: KeyPath) -> int:
@@ -83,6 +85,17 @@ def line_of(tree: object, location: KeyPath) -> int:
             break
         node = node[part]
     return line + 1
+
+
+def _innermost(details: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Without what only follows: a list is too short because one of its items is wrong."""
+    deeper = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
+    return [detail for detail in details if detail["loc"] not in deeper]
+
+
+def line_in(path: Path, location: KeyPath) -> int:
+    """The line of a key in a file that has been loaded before."""
+    return line_of(YAML(typ="rt", pure=True).load(path.read_text(encoding="utf-8")), location)
 
 
 def _plain(node: object) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from ..memory.schema import (
@@ -9,6 +10,7 @@ from ..memory.schema import (
     CompileReport,
     Evaluation,
     Language,
+    MeasuredTiming,
     OutputError,
     ShapeResult,
     Status,
@@ -20,6 +22,9 @@ _GCC_ERROR_LINE = re.compile(r"^[^\s:]+:(\d+)(?::\d+)?: (?:fatal )?error:", re.M
 _PYTHON_ERROR_LINE = re.compile(r'^\s*File "[^"]*", line (\d+)', re.MULTILINE)
 
 _SIGNATURE_MATTERS = frozenset({Status.COMPILE_ERROR, Status.INCORRECT_SHAPE, Status.INCORRECT_DTYPE})
+
+WIDE_INTERVAL = 1.25
+"""High over low: wider than that, a real difference of a tenth would not have been seen."""
 
 _TRY_NEXT = {
     Language.CPP: (
@@ -62,10 +67,18 @@ def _after_passed(evaluation: Evaluation, language: Language) -> str:
                 "Faster than this device can be: the timing cannot be believed. Make sure that the source computes "
                 "every output from the inputs of each call, then call profile with fresh=true."
             )
+        case Verdict.INCONCLUSIVE if _is_wide(evaluation):
+            return "The interval is wide: the machine was busy. Profile again with fresh=true when it is quieter."
         case Verdict.INCONCLUSIVE:
             return f"No difference beyond the noise. Try a bolder change: {ideas}; then profile again."
         case Verdict.NONE:
             return "It is correct but was not timed: remove the cause in timing_unavailable, then call profile again."
+
+
+def _is_wide(evaluation: Evaluation) -> bool:
+    """Whether noise, rather than equal speed, kept the verdict open."""
+    timing = evaluation.timing
+    return isinstance(timing, MeasuredTiming) and timing.ratio_high / timing.ratio_low > WIDE_INTERVAL
 
 
 def _cure(evaluation: Evaluation) -> str:
@@ -73,7 +86,7 @@ def _cure(evaluation: Evaluation) -> str:
         case Status.COMPILE_ERROR:
             return _fix_line(evaluation.compile)
         case Status.RUNTIME_ERROR:
-            return "Fix the crash that message and output_tail describe (check bounds, alignment and the return code)"
+            return "Fix what message describes (check bounds at every shape, alignment and the return code)"
         case Status.TIMEOUT:
             return "Make it end: look for an endless loop, or cut the work of one call"
         case Status.RESOURCE_LIMIT:
@@ -117,4 +130,6 @@ def _how_wrong(shape: ShapeResult, error: OutputError) -> str:
     values = f", worst at index {list(error.worst_index)}" if error.worst_index else ""
     if error.worst_value is not None and error.worst_expected is not None:
         values += f" (got {error.worst_value:.6g}, expected {error.worst_expected:.6g})"
+        if not math.isfinite(error.worst_value) and math.isfinite(error.worst_expected):
+            values += "; not written, or an intermediate overflowed or was divided by zero"
     return f"{error.mismatched} of {error.elements} elements are wrong{at}{data}{values}"

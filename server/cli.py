@@ -86,7 +86,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _did_you_mean(given: str, known: list[str]) -> str:
     near = difflib.get_close_matches(given, known, n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    # Another command may have the very option that this one lacks.
+    return f" (did you mean {near[0]}?)" if near and near[0] != given else ""
 
 
 if __name__ == "__main__":

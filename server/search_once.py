@@ -38,12 +38,13 @@ class SearchRequest:
     """The arguments of `kernelguild search`."""
 
     task: str | None
-    agents: str
+    agents: str | None
     rounds: int | None
-    seed: int
+    seed: int | None
     resume: str | None
     as_json: bool
     home: Path | None
+    default_agents: str
     default_rounds: int
 
 
@@ -55,6 +56,8 @@ async def search_once(request: SearchRequest) -> int:
     """
     if (request.task is None) == (request.resume is None):
         raise InputError("give a TASK to start a search, or --resume ID to go on with one")
+    if request.resume is not None and (request.agents is not None or request.seed is not None):
+        raise InputError("--resume keeps the agents and the seed that the search was started with: leave them out")
     home = find_home(request.home, environ=os.environ, cwd=Path.cwd())
     async with open_services(home, SystemClock()) as services:
         before = await services.store.events.search_ids()
@@ -78,9 +81,9 @@ async def _search(request: SearchRequest, services: Services, progress: Progress
     run = SearchRun(services.store, services.evaluator, SystemClock(), progress.on_event)
     if request.resume is not None:
         return await run.resume(await _search_id(request.resume, services.store), request.rounds)
-    agents = parse_agents(request.agents)
+    agents = parse_agents(request.agents or request.default_agents)
     task = await resolve_task(request.task or "", services.store, Path)
-    return await run.start(task, agents, request.rounds or request.default_rounds, request.seed)
+    return await run.start(task, agents, request.rounds or request.default_rounds, request.seed or 0)
 
 
 async def _search_id(text: str, store: Store) -> str:

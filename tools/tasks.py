@@ -22,7 +22,7 @@ from ..memory.schema import (
     Template,
     Tolerance,
 )
-from ..memory.yaml_file import load_yaml
+from ..memory.yaml_file import line_in, load_yaml
 from .candidates import candidate_from_source, read_source
 from .judge.languages import ALLOWED_COMPILER_FLAGS
 from .task_file import TaskFile
@@ -49,6 +49,8 @@ def load_task(spec: str | Path) -> Task:
     if text.startswith(KERNELBENCH_PREFIX):
         return _load_kernelbench(Path(text.removeprefix(KERNELBENCH_PREFIX)))
     path = Path(text)
+    if path.suffix == ".py":
+        raise ConfigError(f"{path}: a Python file is a task as {KERNELBENCH_PREFIX}{path}")
     if path.is_dir():
         path = path / "task.yaml"
     return _task(load_yaml(path, TaskFile), path)
@@ -147,7 +149,8 @@ def _shape_problems(
     for name in free.keys() & shape.keys():
         domain = free[name]
         if not domain.min <= shape[name] <= domain.max or shape[name] % domain.multiple_of:
-            allowed = f"{domain.min}..{domain.max}, multiple of {domain.multiple_of}"
+            multiple = f", multiple of {domain.multiple_of}" if domain.multiple_of > 1 else ""
+            allowed = f"{domain.min}..{domain.max}{multiple}"
             yield where, f"{name} = {shape[name]} is outside its domain {allowed}"
     try:
         values = resolve(derived, shape)
@@ -185,14 +188,8 @@ def _tensor_problems(
 
 
 def _line(path: Path, key: str) -> int:
-    """The line of a dotted key's last part that stands in the file, for messages."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    found = 1
-    for part in key.split("."):
-        pattern = re.compile(rf"^\s*(?:-\s*\{{?\s*)?[\"']?{re.escape(part)}[\"']?\s*:")
-        later = [number for number, line in enumerate(lines, 1) if number >= found and pattern.match(line)]
-        found = later[0] if later else found
-    return found
+    """The line of a dotted key such as `shapes.0`, for messages."""
+    return line_in(path, tuple(int(part) if part.isdigit() else part for part in key.split(".")))
 
 
 def _defined_names(source: str, name: str) -> set[str]:

@@ -19,11 +19,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "task", metavar="TASK", nargs="?", help="task.yaml or its folder, kernelbench:FILE.py, or a stored task's name"
     )
-    parser.add_argument(
-        "--agents", default=DEFAULT_AGENTS, help="who proposes, such as tuner:2,random:1 (default: %(default)s)"
-    )
+    parser.add_argument("--agents", help=f"who proposes, such as tuner:2,random:1 (default: {DEFAULT_AGENTS})")
     parser.add_argument("--rounds", type=_positive, help=f"candidates to judge (default: {DEFAULT_ROUNDS})")
-    parser.add_argument("--seed", type=int, default=0, help="of the agents' random generators (default: %(default)s)")
+    parser.add_argument("--seed", type=int, help="of the agents' random generators (default: 0)")
     parser.add_argument("--resume", metavar="ID", help="go on with a search; `latest` is the last one started")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--home", type=Path, help="where everything is stored")
@@ -44,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         resume=arguments.resume,
         as_json=arguments.json,
         home=arguments.home,
+        default_agents=DEFAULT_AGENTS,
         default_rounds=DEFAULT_ROUNDS,
     )
     return anyio.run(partial(search_once, request))

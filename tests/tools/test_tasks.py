@@ -51,6 +51,23 @@ def test_a_wrong_task_file_names_file_line_key_and_what_is_allowed(
     assert str(caught.value).startswith(str(path))
 
 
+def test_an_error_names_the_line_of_its_own_key_also_in_a_flow_mapping(tmp_path: Path) -> None:
+    path = write_task(tmp_path, TASK.replace("file: reference.py", "file: nothing.py"))
+    with pytest.raises(ConfigError, match=r"task.yaml:3: reference.file: .*nothing.py: no such file"):
+        load_task(path)
+
+
+def test_a_wrong_item_is_one_error_and_a_python_file_is_told_its_prefix(tmp_path: Path) -> None:
+    path = write_task(
+        tmp_path, TASK.replace("dtype: float32, shape: [n]}]\nshapes", "dtype: flaot32, shape: [n]}]\nshapes")
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_task(path)
+    assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(ConfigError, match=r"a Python file is a task as kernelbench:problem.py"):
+        load_task("problem.py")
+
+
 def test_a_task_is_found_by_its_folder_and_its_id_ignores_wording(tmp_path: Path) -> None:
     task = load_task(write_task(tmp_path))
     assert load_task(tmp_path) == task

@@ -210,6 +210,8 @@ async def test_an_interrupted_search_stops_in_order_and_goes_on(affine: Path, tm
         ((), "give a TASK to start a search, or --resume ID to go on with one"),
         ((SOFTMAX, "--resume", "latest"), "give a TASK to start a search, or --resume ID to go on with one"),
         (("--resume", "latest"), "no search is stored in"),
+        (("--resume", "latest", "--agents", "random"), "keeps the agents and the seed"),
+        (("--resume", "latest", "--seed", "3"), "keeps the agents and the seed"),
         (("no_such_task",), "no_such_task"),
     ],
 )
