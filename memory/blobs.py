@@ -77,7 +77,7 @@ def _write(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
             Path(file.name).replace(path)
-        except BaseException:
+        except BaseException:  # cancelled or failed: half a file must not stay
             Path(file.name).unlink()
             raise
     _sync_folder(path.parent)

@@ -104,8 +104,7 @@ def _readable(read: Callable[Parameters, Awaitable[str]]) -> Callable[Parameters
             return await read(*args, **kwargs)
         except NotFoundError as error:
             raise ResourceNotFoundError(str(error)) from error
-        # Anything else would reach the client as a bare "Error reading resource".
-        except Exception as error:
+        except Exception as error:  # anything else would reach the client as a bare "Error reading resource"
             raise ResourceError(explain(error)) from error
 
     return guarded

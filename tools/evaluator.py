@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 
 import anyio.to_thread
 
-from ..memory.errors import HarnessError
-from ..memory.schema import Candidate, Device, Evaluation, Status, Task, Tier, evaluation_key
+from ..memory.schema import Candidate, Device, Evaluation, Task, Tier, evaluation_key
 from ..memory.store import Store
 from .judge.device import this_device
 from .judge.executor import Executor, OnProgress, local_executor
@@ -53,8 +52,6 @@ class Evaluator:
             return known
         request = EvaluationRequest(task=task, candidate=candidate, tier=tier)
         judged = await self._executor.run(request, progress)
-        if judged.evaluation.status is Status.HARNESS_ERROR:
-            raise HarnessError(judged.evaluation.message)
         await self._keep(task, candidate, judged)
         return judged.evaluation
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field, model_validator
 
-from .base import ContentId, Digest, Record, StoredRecord
+from .base import ContentId, Record, StoredRecord
 from .candidate import Candidate
 from .strategies import STRATEGIES
 
@@ -160,7 +160,5 @@ class Session(StoredRecord):
     outcome: str
     """`submitted`, or why it ended without a submission."""
     proposals: int = Field(ge=0)
-    transcript: Digest | None = None
-    """The blob with what was said; None where the agent keeps none."""
     started_at_s: float
     ended_at_s: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Literal
 
 import anyio
 
@@ -190,8 +191,8 @@ class Coordinator:
             await self._journal.write(RoundStarted(edge=edge.id, path=path))
             return Judge(edge, path)
 
-    async def _close(self, lease: int, status: str, reason: str) -> None:
-        await self._journal.write(LeaseClosed(lease=lease, status=status, reason=reason[:500]))  # type: ignore[arg-type]
+    async def _close(self, lease: int, status: Literal["failed", "expired"], reason: str) -> None:
+        await self._journal.write(LeaseClosed(lease=lease, status=status, reason=reason[:500]))
         self._agent_failures += 1
         if self._agent_failures >= self._settings.max_agent_failures:
             self._end = SearchEnded(

@@ -35,6 +35,7 @@ from .coordinator import Coordinator, believed_ratio
 from .journal import Journal, OnEvent
 from .ownership import owned
 from .roster import recruit
+from .view import fastest_first
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,12 @@ class SearchRun:
             ConflictError: it is running, or its budget is spent and its best confirmed.
         """
         with ExitStack() as stack:
-            events = await self.store.events.read(search_id)
-            if not events:
+            if search_id not in await self.store.events.search_ids():
                 raise NotFoundError(
                     f"no search has the id {search_id!r}; `kernelguild search --resume latest` takes the last"
                 )
             stack.enter_context(owned(search_folder(self.store.home, search_id)))
-            # Read again under the lock: its holder may have written meanwhile.
+            # Read under the lock: until then its holder may write.
             state = SearchState.of(await self.store.events.read(search_id))
             team = recruit(state.search.agents, state.task)
             budget = rounds or state.rounds
@@ -122,11 +122,7 @@ class SearchRun:
     async def _confirm(self, journal: Journal) -> None:
         """Measure the best again on fresh inputs: the best of many measurements is partly luck."""
         state = journal.state
-        measured = sorted(
-            (node for node in state.nodes.values() if node.time_ratio is not None),
-            key=lambda node: (node.time_ratio or 0.0, node.id),
-        )
-        for node in measured[: load_search_settings().max_confirmations]:
+        for node in fastest_first(state)[: load_search_settings().max_confirmations]:
             evaluation = await self._again(state.task, node.candidate_id)
             if believed_ratio(evaluation) is not None:
                 await journal.write(BestConfirmed(node=node.id, evaluation=evaluation))

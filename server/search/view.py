@@ -132,8 +132,20 @@ def best_node(state: SearchState) -> Node | None:
     """
     if state.confirmed is not None:
         return state.nodes[state.confirmed.node]
-    measured = [node for node in state.nodes.values() if node.time_ratio is not None]
-    return min(measured, key=lambda node: (node.time_ratio or 0.0, node.id), default=None)
+    return min(_measured(state), key=_speed_order, default=None)
+
+
+def fastest_first(state: SearchState) -> list[Node]:
+    """The nodes with a measured ratio, the smallest first, ties to the older."""
+    return sorted(_measured(state), key=_speed_order)
+
+
+def _measured(state: SearchState) -> list[Node]:
+    return [node for node in state.nodes.values() if node.time_ratio is not None]
+
+
+def _speed_order(node: Node) -> tuple[float, int]:
+    return node.time_ratio or 0.0, node.id
 
 
 def _path(state: SearchState, node: Node) -> tuple[int, ...]:

@@ -18,10 +18,10 @@ from typing import Any, Self
 from ...memory.schema import Constraints, Language
 from .arena import Arena
 from .environment import child_environment
-from .failure import died, timed_out
+from .failure import blamed
 from .languages import LANGUAGES
 from .sandbox import Access, Limits
-from .worker import Worker, WorkerEnded, WorkerTimeout, Zygote
+from .worker import Worker, Zygote
 from .worker_spec import Kind, WorkerSpec
 
 SYSTEM_PATHS = (
@@ -38,6 +38,8 @@ PROCESS_LIMIT = 64
 OWN_PROCESSES = 3
 """Of each worker's user namespace: warden, process 1 and the worker itself."""
 COMPILER_MEMORY_BYTES = 4 << 30
+EMPTY_MEMORY_BYTES = 1 << 30
+EMPTY_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)
@@ -96,34 +98,27 @@ class Bench:
             init_inputs=json.dumps(program.init_inputs),
         )
         worker = self._zygotes[traits.preload].spawn(spec, arena.descriptor)
-        try:
-            self.ready(worker, "loading the candidate", program.constraints.setup_timeout_s)
-        except BaseException:
-            worker.close()
-            raise
+        timeout_s = program.constraints.setup_timeout_s
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(worker)
+            with blamed(worker, "loading the candidate", timeout_s):
+                worker.wait_ready(timeout_s)
+            stack.pop_all()
         return worker
-
-    def ready(self, worker: Worker, doing: str, timeout_s: float) -> None:
-        """Wait for the worker, and turn its failure into the candidate's."""
-        try:
-            worker.wait_ready(timeout_s)
-        except WorkerTimeout:
-            raise timed_out(worker, doing, timeout_s) from None
-        except WorkerEnded:
-            raise died(worker, doing) from None
 
     def start_empty(self, arena: Arena, *, cpu: int | None) -> Worker:
         """A worker that runs nobody's code: what a call costs by itself."""
         scratch = self.new_scratch()
-        worker = self._spawn_native("empty", scratch, arena, cpu=cpu)
-        worker.wait_ready(30)
+        limits = _limits(EMPTY_MEMORY_BYTES, EMPTY_TIMEOUT_S, PROCESS_LIMIT)
+        worker = self._spawn_native("empty", scratch, arena, limits, cpu=cpu)
+        worker.wait_ready(EMPTY_TIMEOUT_S)
         return worker
 
     def execute(self, arguments: tuple[str, ...], scratch: Path, timeout_s: float) -> Worker:
         """A confined command, such as a compiler; the caller waits for its end."""
         with Arena(4096) as arena:
             limits = Limits(COMPILER_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(timeout_s) + 5)
-            return self._spawn_native("exec", scratch, arena, arguments=arguments, limits=limits)
+            return self._spawn_native("exec", scratch, arena, limits, arguments=arguments)
 
     def new_folder(self) -> Path:
         """A fresh folder below the judge's own, which workers may read."""
@@ -174,9 +169,9 @@ class Bench:
         kind: Kind,
         scratch: Path,
         arena: Arena,
+        limits: Limits,
         *,
         arguments: tuple[str, ...] = (),
-        limits: Limits | None = None,
         cpu: int | None = None,
     ) -> Worker:
         spec = WorkerSpec(
@@ -184,7 +179,7 @@ class Bench:
             scratch=str(scratch),
             uid=self._uid,
             access=self._access(scratch),
-            limits=limits or _limits(1 << 30, 60, PROCESS_LIMIT),
+            limits=limits,
             arguments=arguments,
             cpu=cpu,
             shared_bytes=arena.size_bytes,
@@ -237,23 +232,3 @@ def _sweep() -> None:
                 remove_tree(folder)
             finally:
                 os.close(descriptor)
-
-
-def call(worker: Worker, doing: str, timeout_s: float) -> None:
-    """One call of the candidate, its failure turned into a status."""
-    try:
-        worker.call(timeout_s)
-    except WorkerTimeout:
-        raise timed_out(worker, doing, timeout_s) from None
-    except WorkerEnded:
-        raise died(worker, doing) from None
-
-
-def configure(worker: Worker, layout: dict[str, object], doing: str, timeout_s: float) -> None:
-    """Bind the worker to a layout, its failure turned into a status."""
-    try:
-        worker.configure(layout, timeout_s)
-    except WorkerTimeout:
-        raise timed_out(worker, doing, timeout_s) from None
-    except WorkerEnded:
-        raise died(worker, doing) from None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ...memory.schema import Finding, ShapeResult, Status
-from .worker import Worker, WorkerTimeout
+from .worker import Worker, WorkerEnded, WorkerTimeout
 from .worker_spec import (
     EXIT_CALL,
     EXIT_DTYPE,
@@ -66,6 +68,17 @@ class CandidateFailure(Exception):
 def timed_out(worker: Worker, doing: str, timeout_s: float) -> CandidateFailure:
     """The worker did not answer within its limit."""
     return CandidateFailure(Status.TIMEOUT, f"{doing} took more than {timeout_s:g} s", output=worker.output_tail())
+
+
+@contextmanager
+def blamed(worker: Worker, doing: str, timeout_s: float) -> Iterator[None]:
+    """Around one wait for a worker: that it does not answer, or ends, is the candidate's failure."""
+    try:
+        yield
+    except WorkerTimeout:
+        raise timed_out(worker, doing, timeout_s) from None
+    except WorkerEnded:
+        raise died(worker, doing) from None
 
 
 def died(worker: Worker, doing: str) -> CandidateFailure:

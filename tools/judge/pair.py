@@ -53,10 +53,6 @@ class PairPlan:
     cpu: int | None
     """The core that judge and workers share; None leaves them free."""
 
-    def limits(self) -> CallLimits:
-        """The task's limits of one worker."""
-        return CallLimits(self.task.constraints.setup_timeout_s, self.task.constraints.call_timeout_s)
-
 
 class Pair:
     """Three workers with the same call history; ends them when left.
@@ -89,8 +85,9 @@ class Pair:
         """Time `samples` calls of each side, in random order, and one call more on other data."""
         parameters = self._plan.problem.draw_parameters(self._plan.generator)
         signature = self._plan.problem.signature(shape)
+        limits = CallLimits.of(self._plan.task.constraints)
         trials = {
-            side: Trial(worker, arena, signature, shape, parameters, self._plan.limits())
+            side: Trial(worker, arena, signature, shape, parameters, limits)
             for side, (worker, arena) in self._sides.items()
         }
         last = self._plan.problem.draw(shape, DECLARED, parameters, self._plan.generator)

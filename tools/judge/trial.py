@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import torch
 
-from ...memory.schema import Finding, OutputError, ShapeResult, Status, Tolerance
+from ...memory.schema import Constraints, Finding, OutputError, ShapeResult, Status, Tolerance
 from .arena import Arena, Slot, TensorPlan
-from .bench import call, configure
 from .compare import compare
-from .failure import CandidateFailure
+from .failure import CandidateFailure, blamed
 from .problem import Drawn, Parameters, Shape, Signature
 from .worker import Worker
 
@@ -30,6 +29,11 @@ class CallLimits:
 
     setup_s: float
     call_s: float
+
+    @classmethod
+    def of(cls, constraints: Constraints) -> CallLimits:
+        """A task's limits."""
+        return cls(constraints.setup_timeout_s, constraints.call_timeout_s)
 
 
 class Trial:
@@ -56,7 +60,8 @@ class Trial:
         for slot, value in zip(self._parameters, parameters, strict=True):
             slot.tensor.copy_(value)
         layout = _layout(signature, self._inputs, self._parameters, self._outputs)
-        configure(worker, layout, self._where("setting up"), limits.setup_s)
+        with blamed(worker, self._where("setting up"), limits.setup_s):
+            worker.configure(layout, limits.setup_s)
 
     def run(self, drawn: Drawn, case: str) -> float:
         """One call on fresh inputs; returns seconds from the reveal to the last byte taken.
@@ -66,14 +71,15 @@ class Trial:
         """
         withheld = self._prepare(drawn)
         doing = self._where("calling it", case)
-        start = time.perf_counter_ns()
-        for flat, indices, values in withheld:
-            flat.index_copy_(0, indices, values)
-        call(self._worker, doing, self._limits.call_s)
-        # The copy is inside the region: what a thread of the candidate writes later is not taken.
-        for target, slot in zip(self._taken, self._outputs, strict=True):
-            target.copy_(slot.tensor)
-        elapsed_s = (time.perf_counter_ns() - start) / 1e9
+        with blamed(self._worker, doing, self._limits.call_s):
+            start = time.perf_counter_ns()
+            for flat, indices, values in withheld:
+                flat.index_copy_(0, indices, values)
+            self._worker.call(self._limits.call_s)
+            # The copy is inside the region: what a thread of the candidate writes later is not taken.
+            for target, slot in zip(self._taken, self._outputs, strict=True):
+                target.copy_(slot.tensor)
+            elapsed_s = (time.perf_counter_ns() - start) / 1e9
         self._check_memory(drawn, case)
         return elapsed_s
 

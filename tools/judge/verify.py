@@ -36,7 +36,7 @@ class Verifier:
             CandidateFailure: at the first case that fails.
         """
         shapes = self.problem.shapes(self.generator)
-        limits = CallLimits(self.task.constraints.setup_timeout_s, self.task.constraints.call_timeout_s)
+        limits = CallLimits.of(self.task.constraints)
         results = []
         size = max(required_bytes(self.problem.signature(shape).tensors) for shape in shapes)
         with Arena(size) as arena, self.bench.start(program, arena) as worker:

@@ -215,8 +215,7 @@ class Zygote:
 
 def wait_or_timeout(worker: Worker, timeout_s: float) -> WorkerEnd | None:
     """How the worker ended, or None when it had to be stopped first."""
-    deadline = time.monotonic() + timeout_s
     try:
-        return worker.wait_end(max(0.0, deadline - time.monotonic()))
+        return worker.wait_end(timeout_s)
     except WorkerTimeout:
         return None
