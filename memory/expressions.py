@@ -1,6 +1,6 @@
 """The one closed expression grammar: integers, symbols, `+ - * // %`, comparisons, `min`, `max`, `cdiv`.
 
-It serves shapes, FLOP counts and every later place where a file computes a number from symbols.
+It serves shapes, FLOP counts, launch plans and every other place where a file computes a number from symbols.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from .errors import ExpressionError
 
 MAX_EXPRESSION_CHARS = 300
 MAX_MAGNITUDE = 2**62
+SM_COUNT = "device.sm_count"
+"""Streaming multiprocessors of the GPU: known to launch plans alone."""
 ALLOWED = "integers, symbols, + - * // %, == != < <= > >=, min(), max(), cdiv() and parentheses"
 
 
@@ -114,6 +116,8 @@ def _check(node: ast.expr, source: str, symbols: set[str]) -> None:
             return
         case ast.Name(id=name):
             symbols.add(name)
+        case ast.Attribute(value=ast.Name(id="device"), attr="sm_count"):
+            symbols.add(SM_COUNT)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             _check(left, source, symbols)
             _check(right, source, symbols)
@@ -139,6 +143,8 @@ def _evaluate(node: ast.expr, values: Mapping[str, int]) -> int:
             result = value
         case ast.Name(id=name):
             result = values[name]
+        case ast.Attribute():
+            result = values[SM_COUNT]
         case ast.BinOp(left=left, op=op, right=right):
             result = _BINARY[type(op)](_evaluate(left, values), _evaluate(right, values))
         case ast.UnaryOp(operand=operand):

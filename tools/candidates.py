@@ -7,8 +7,11 @@ from pathlib import Path
 from ..memory.errors import InputError, NotFoundError
 from ..memory.regular_file import read_regular_file
 from ..memory.schema import MAX_SOURCE_CHARS, Candidate, Language
+from .judge.plan_text import has_plan
 
-SUFFIXES = {".cpp": Language.CPP, ".cc": Language.CPP, ".cxx": Language.CPP, ".py": Language.PYTORCH}
+SUFFIXES = {
+    ".cpp": Language.CPP, ".cc": Language.CPP, ".cxx": Language.CPP, ".cu": Language.CUDA, ".py": Language.PYTORCH
+}  # fmt: skip
 
 MAX_SOURCE_BYTES = 4 * MAX_SOURCE_CHARS
 
@@ -29,14 +32,17 @@ def language_of(path: Path) -> Language:
 
 
 def load_candidate(path: Path, language: Language | None) -> Candidate:
-    """Read one source file; without `language` the suffix decides.
+    """Read one source file; without `language` the suffix decides, and a launch plan makes Python Triton.
 
     Raises:
         NotFoundError: there is no such file.
         InputError: it is empty, too large, binary, or of an unknown language.
     """
     chosen = language or language_of(path)
-    return candidate_from_source(read_source(path), chosen, name=str(path))
+    source = read_source(path)
+    if language is None and chosen is Language.PYTORCH and has_plan(source):
+        chosen = Language.TRITON
+    return candidate_from_source(source, chosen, name=str(path))
 
 
 def read_source(path: Path) -> str:

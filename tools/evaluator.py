@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import anyio.to_thread
 
-from ..memory.schema import Candidate, Device, Evaluation, Task, Tier, evaluation_key
+from ..memory.schema import Candidate, DeviceKind, Evaluation, Task, Tier, evaluation_key
 from ..memory.store import Store
-from .judge.device import this_device
+from .judge.device import Site, site_of
 from .judge.executor import Executor, OnProgress, local_executor
 from .judge.request import EvaluationRequest, Judged
 from .judge.version import JUDGE_VERSION
@@ -22,13 +22,13 @@ class Evaluator:
     def __init__(self, store: Store, executor: Executor) -> None:
         self._store = store
         self._executor = executor
-        self._device: Device | None = None
+        self._sites: dict[DeviceKind, Site] = {}
 
-    async def device(self) -> Device:
-        """The device that candidates are measured on."""
-        if self._device is None:
-            self._device = await anyio.to_thread.run_sync(this_device)
-        return self._device
+    async def site(self, kind: DeviceKind) -> Site:
+        """What tasks of a kind are measured on here."""
+        if kind not in self._sites:
+            self._sites[kind] = await anyio.to_thread.run_sync(site_of, kind)
+        return self._sites[kind]
 
     async def evaluate(
         self,
@@ -46,7 +46,8 @@ class Evaluator:
             UnavailableError: this host cannot judge it.
             HarnessError: the judge broke; nothing is stored.
         """
-        key = evaluation_key(candidate.id, task.id, await self.device(), JUDGE_VERSION, tier)
+        site = await self.site(task.device)
+        key = evaluation_key(candidate.id, task.id, site.device, JUDGE_VERSION, tier)
         known = None if fresh else await self._store.evaluations.latest(key)
         if known is not None:
             return known

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ..memory.schema import (
     Constraints,
+    DeviceKind,
     InputSpec,
     Language,
     Record,
@@ -47,12 +48,14 @@ class TaskFile(Record):
     schema_version: Literal[1]
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)
     description: str = Field(default="", max_length=10_000)
+    device: DeviceKind = "cpu"
+    """Where it is measured: the processor, or an NVIDIA GPU."""
     reference: ReferenceFile
     seed_implementation: SourceFile
     """The search's root and the default baseline."""
     baseline: Literal["seed", "reference"] = "seed"
     """What the speedup divides by: the seed implementation or the PyTorch reference."""
-    entry: Identifier
+    entry: Identifier = "kernel"
     """The C symbol that a `cpp` candidate exports."""
     symbols: dict[Identifier, SymbolDomain | str] = Field(default_factory=dict)
     """Name -> the values that it may take, or an expression over other symbols."""

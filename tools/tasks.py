@@ -24,6 +24,7 @@ from ..memory.schema import (
 )
 from ..memory.yaml_file import line_in, load_yaml
 from .candidates import candidate_from_source, read_source
+from .judge.device import has_gpu
 from .judge.languages import ALLOWED_COMPILER_FLAGS
 from .task_file import TaskFile
 
@@ -33,6 +34,8 @@ MAX_TENSOR_BYTES = 1 << 30
 # Rounding of the least precise output, times a few dozen accumulated operations.
 TOLERANCE_OF = {
     "float16": Tolerance(relative=2e-3, rms=2e-3),
+    # Inputs rounded to 10 bits, as float16 has.
+    "tf32": Tolerance(relative=2e-3, rms=2e-3),
     "bfloat16": Tolerance(relative=1.6e-2, rms=1.6e-2),
     "float64": Tolerance(relative=1e-9, rms=1e-9),
 }
@@ -71,6 +74,7 @@ def _task(file: TaskFile, path: Path) -> Task:
             reference=FunctionReference(
                 path=file.reference.file, source=reference_source, function=file.reference.function
             ),
+            device=file.device,
             entry=file.entry,
             seed=_seed(file, path),
             baseline=file.baseline,
@@ -117,7 +121,8 @@ def _beside(task_path: Path, name: str, key: str) -> str:
 
 def _default_tolerance(file: TaskFile) -> Tolerance:
     coarsest = min(file.outputs, key=lambda output: (DTYPE_BYTES[output.dtype], output.dtype == "float16"))
-    return TOLERANCE_OF.get(coarsest.dtype, Tolerance())
+    precision = "tf32" if coarsest.dtype == "float32" and file.constraints.allow_tf32 else coarsest.dtype
+    return TOLERANCE_OF.get(precision, Tolerance())
 
 
 def _problems(file: TaskFile) -> Iterator[tuple[str, str]]:
@@ -210,7 +215,7 @@ def _defined_names(source: str, name: str) -> set[str]:
 
 
 def _load_kernelbench(path: Path) -> Task:
-    """A KernelBench problem: the seed and the baseline are its own `Model`."""
+    """A KernelBench problem: the seed and the baseline are its own `Model`; on a GPU where this host has one."""
     if path.suffix != ".py":
         raise NotFoundError(f"{KERNELBENCH_PREFIX}{path}: a KernelBench problem is a .py file")
     source = read_source(path)
@@ -226,6 +231,7 @@ def _load_kernelbench(path: Path) -> Task:
     return Task(
         name=name.lstrip("_.-")[:100] or "kernelbench",
         description=f"KernelBench problem {path.name}",
+        device="cuda" if has_gpu() else "cpu",
         reference=KernelBenchReference(path=path.name, source=source),
         entry="forward",
         seed=seed,

@@ -15,7 +15,13 @@ class Language(StrEnum):
     """The languages that the judge can run."""
 
     CPP = "cpp"
+    """A shared library with one C entry."""
+    CUDA = "cuda"
+    """Device code alone: `__global__` kernels and a launch plan."""
+    TRITON = "triton"
+    """Device code alone: `@triton.jit` kernels and a launch plan."""
     PYTORCH = "pytorch"
+    """KernelBench's `ModelNew`."""
 
 
 class Candidate(StoredRecord):

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from .base import StoredRecord
 
+DeviceKind = Literal["cpu", "cuda"]
+
 
 class Device(StoredRecord):
     """One processor or accelerator of one machine."""
@@ -16,7 +18,7 @@ class Device(StoredRecord):
     """A slug such as `amd-epyc-2c`: results and knowledge are keyed by it."""
     instance: str
     """Which one: results of two instances of a model are comparable, their leases are not shared."""
-    kind: Literal["cpu", "cuda"]
+    kind: DeviceKind
     name: str
     """The name that the hardware reports."""
     cores: int = Field(ge=1)

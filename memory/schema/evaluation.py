@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from .base import ContentId, Digest, Record, StoredRecord, content_id
 from .device import Device
+from .launch_plan import KernelResources
 
 
 class Status(StrEnum):
@@ -69,6 +70,8 @@ class CompileReport(Record):
     truncated: bool = False
     """Whether `diagnostics` is shorter than what the compiler printed."""
     cached: bool = False
+    kernels: tuple[KernelResources, ...] = ()
+    """Device code: what each kernel takes."""
     duration_s: float = Field(ge=0)
 
 
@@ -127,7 +130,8 @@ class MeasuredTiming(Record):
     """Times were taken."""
 
     kind: Literal["measured"] = "measured"
-    method: Literal["wall_clock_interleaved"] = "wall_clock_interleaved"
+    method: Literal["wall_clock_interleaved", "device_events_interleaved"] = "wall_clock_interleaved"
+    """The judge's own clock, or, where no host code of the candidate runs, the device's events."""
     candidate_ms: float = Field(ge=0)
     """Geometric mean over the timed shapes."""
     baseline_ms: float = Field(gt=0)

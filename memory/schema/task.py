@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from .base import Record, StoredRecord, canonical_json, content_id
 from .candidate import Candidate, Language
+from .device import DeviceKind
 from .strategies import DIRECTION_OF
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
@@ -102,6 +103,10 @@ class Constraints(Record):
     """One call of the candidate, its set-up (import, construction) apart."""
     setup_timeout_s: float = Field(default=120, gt=0, le=1200)
     memory_bytes: int = Field(default=4 << 30, ge=1 << 28)
+    target_arch: str = Field(default="sm_90", pattern=r"^sm_[0-9]{2,3}[af]?$")
+    """What device code is compiled for where there is no GPU; a GPU compiles for itself."""
+    allow_tf32: bool = False
+    """Whether float32 products on a GPU may round their inputs to TF32; widens the default tolerance."""
 
 
 class FunctionReference(Record):
@@ -191,6 +196,8 @@ class Task(StoredRecord):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)
     description: str = ""
+    device: DeviceKind = "cpu"
+    """Where it is measured; a host without a GPU compiles for one, and measures nothing."""
     reference: Reference
     entry: Identifier
     """The C symbol that a `cpp` candidate exports."""

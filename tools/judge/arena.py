@@ -1,24 +1,39 @@
-"""The shared memory between judge and worker: tensors at fixed, 64-byte aligned places with guard zones between."""
+"""The memory that judge and worker share: tensors at fixed, aligned places with guard zones between."""
 
 from __future__ import annotations
 
-import fcntl
 import math
-import mmap
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import torch
 
 from ...memory.schema import DTYPE_BYTES
 
-ALIGNMENT = 64
+ALIGNMENT = 256
+"""What torch's own allocator gives on a GPU; more than the 64 bytes that C++ candidates are promised."""
 GUARD_BYTES = 4096
 GUARD_BYTE = 0xA5
-SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+class Memory(Protocol):
+    """A block that a worker can map too."""
+
+    @property
+    def descriptor(self) -> int:
+        """What a worker maps it by."""
+        ...
+
+    @property
+    def data(self) -> torch.Tensor:
+        """All its bytes, uint8."""
+        ...
+
+    def close(self) -> None:
+        """Give it back; no view of it may be used again."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -60,16 +75,13 @@ def required_bytes(plans: Sequence[TensorPlan]) -> int:
 
 
 class Arena:
-    """One anonymous shared mapping; closed, it is gone."""
+    """One block of shared memory; closed, it is gone."""
 
-    def __init__(self, size_bytes: int) -> None:
-        self.size_bytes = size_bytes
-        self.descriptor = os.memfd_create("kernelguild", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(self.descriptor, size_bytes)
-        # A worker that cuts the file short would kill the judge at its next access.
-        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, SEALS)
-        self._memory = mmap.mmap(self.descriptor, size_bytes)
-        self._bytes = torch.frombuffer(self._memory, dtype=torch.uint8)
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._bytes = memory.data
+        self.size_bytes = self._bytes.numel()
+        self.descriptor = memory.descriptor
         self._guards: list[tuple[str, torch.Tensor]] = []
 
     def place(self, plans: Sequence[TensorPlan]) -> list[Slot]:
@@ -78,7 +90,7 @@ class Arena:
         offset = self._guard(0, "the first tensor")
         slots = []
         for plan in plans:
-            flat = torch.frombuffer(self._memory, dtype=getattr(torch, plan.dtype), count=plan.elements, offset=offset)
+            flat = self._bytes[offset : offset + plan.size_bytes].view(getattr(torch, plan.dtype))
             slots.append(Slot(plan, offset, flat.view(plan.shape)))
             # The bytes between the tensor's end and the next guard belong to the guard.
             offset = self._guard(offset + plan.size_bytes, plan.name)
@@ -99,9 +111,10 @@ class Arena:
         return end
 
     def close(self) -> None:
-        """Unmap once the last view is gone."""
+        """Give the memory back."""
         self._guards = []
-        os.close(self.descriptor)
+        del self._bytes
+        self._memory.close()
 
     def __enter__(self) -> Self:
         return self

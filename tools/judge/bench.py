@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,16 +14,21 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
-from ...memory.schema import Constraints, Language
+from ...memory.schema import Constraints, DeviceKind, Language
 from .arena import Arena
+from .device_code import DeviceCode
 from .environment import child_environment
 from .failure import blamed
-from .languages import LANGUAGES
+from .host_memory import HostMemory
+from .languages import RUNNERS, Runner
+from .launchers import LAUNCHER_TIMEOUT_S, Launchers
+from .place import Place
 from .sandbox import Access, Limits
+from .seat import Seat
 from .worker import Worker, Zygote
-from .worker_spec import Kind, WorkerSpec
+from .worker_spec import Kind, Preload, WorkerSpec
 
 SYSTEM_PATHS = (
     "/usr", "/lib", "/lib64", "/bin", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
@@ -48,13 +54,15 @@ class Program:
 
     language: Language
     target: Path
-    """The library or the Python file; readable and not writable for the worker."""
+    """The library, the Python file or the device code; readable and not writable for the worker."""
     entry: str
     scratch: Path
     """The workers' own folder."""
     constraints: Constraints
     init_inputs: tuple[Any, ...] = ()
     construction_seed: int = 0
+    device_code: DeviceCode | None = None
+    """cuda, triton: what the judge's launcher runs."""
 
 
 class Bench:
@@ -70,55 +78,89 @@ class Bench:
         self._claim = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._claim, fcntl.LOCK_EX)
         environment = {**child_environment(os.environ), "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}
-        self._zygotes = {traits.preload: Zygote(traits.preload, environment) for traits in LANGUAGES.values()}
+        self._zygotes: dict[Preload, Zygote] = {name: Zygote(name, environment) for name in get_args(Preload)}
+        self._launchers = Launchers(self._launcher)
 
-    def start(self, program: Program, arena: Arena, *, cpu: int | None = None) -> Worker:
-        """A worker with the program loaded.
+    def seat(
+        self, program: Program, place: Place, size_bytes: int, *, cpu: int | None = None, timed: bool = False
+    ) -> Seat:
+        """A worker with the program loaded, and memory of `size_bytes` that it shares with the judge.
+
+        Args:
+            cpu: the core to pin it to.
+            timed: whether it times its own calls; never for a candidate that has host code.
 
         Raises:
             CandidateFailure: it could not be loaded.
         """
-        traits = LANGUAGES[program.language]
-        spec = WorkerSpec(
-            kind=program.language.value,
+        runner = RUNNERS[program.language, place.kind]
+        with contextlib.ExitStack() as stack:
+            arena = place.arena(size_bytes)
+            stack.callback(arena.close)
+            if runner.kind == "launcher":
+                worker = stack.enter_context(self._launchers.take())
+                worker.give(arena.descriptor)
+            else:
+                spec = self._spec(program, runner, place, arena, cpu=cpu, timed=timed)
+                worker = stack.enter_context(self._zygotes[runner.preload].spawn(spec, arena.descriptor))
+                timeout_s = program.constraints.setup_timeout_s
+                with blamed(worker, "loading the candidate", timeout_s):
+                    worker.wait_ready(timeout_s)
+            stack.pop_all()
+        return Seat(worker, arena, place, program.device_code)
+
+    def _spec(
+        self, program: Program, runner: Runner, place: Place, arena: Arena, *, cpu: int | None, timed: bool
+    ) -> WorkerSpec:
+        constraints = program.constraints
+        on_gpu = place.kind == "cuda"
+        memory_bytes = None if on_gpu else constraints.memory_bytes
+        processes = _processes(runner.preload, constraints.threads)
+        return WorkerSpec(
+            kind=runner.kind,
             scratch=str(program.scratch),
-            uid=self._uid_of(traits.preload),
-            access=self._access(program.scratch, program.target.parent),
-            limits=_limits(
-                program.constraints.memory_bytes,
-                program.constraints.setup_timeout_s,
-                _processes(traits.preload, program.constraints.threads),
-            ),
+            uid=self._uid_of(runner.preload),
+            access=self._access(program.scratch, program.target.parent, gpu=on_gpu),
+            limits=_limits(memory_bytes, constraints.setup_timeout_s, processes),
             target=str(program.target),
             entry=program.entry,
-            threads=program.constraints.threads,
+            threads=constraints.threads,
             cpu=cpu,
             shared_bytes=arena.size_bytes,
+            gpu=on_gpu,
+            timed=timed,
+            allow_tf32=constraints.allow_tf32,
             construction_seed=program.construction_seed,
             init_inputs=json.dumps(program.init_inputs),
         )
-        worker = self._zygotes[traits.preload].spawn(spec, arena.descriptor)
-        timeout_s = program.constraints.setup_timeout_s
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(worker)
-            with blamed(worker, "loading the candidate", timeout_s):
-                worker.wait_ready(timeout_s)
-            stack.pop_all()
-        return worker
 
-    def start_empty(self, arena: Arena, *, cpu: int | None) -> Worker:
+    def empty_seat(self, place: Place, size_bytes: int, *, cpu: int | None) -> Seat:
         """A worker that runs nobody's code: what a call costs by itself."""
-        scratch = self.new_scratch()
+        arena = place.arena(size_bytes)
         limits = _limits(EMPTY_MEMORY_BYTES, EMPTY_TIMEOUT_S, PROCESS_LIMIT)
-        worker = self._spawn_native("empty", scratch, arena, limits, cpu=cpu)
+        worker = self._spawn_native("empty", self.new_scratch(), arena, limits, cpu=cpu)
         worker.wait_ready(EMPTY_TIMEOUT_S)
-        return worker
+        return Seat(worker, arena, place)
 
     def execute(self, arguments: tuple[str, ...], scratch: Path, timeout_s: float) -> Worker:
         """A confined command, such as a compiler; the caller waits for its end."""
-        with Arena(4096) as arena:
-            limits = Limits(COMPILER_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(timeout_s) + 5)
-            return self._spawn_native("exec", scratch, arena, limits, arguments=arguments)
+        with Arena(HostMemory(4096)) as arena:
+            return self._spawn_native("exec", scratch, arena, _compiler_limits(timeout_s), arguments=arguments)
+
+    def compile(self, kind: Kind, preload: Preload, source: Path, options: tuple[str, ...], timeout_s: float) -> Worker:
+        """A confined compiler of device code over a source in its scratch folder; the caller waits for its end."""
+        with Arena(HostMemory(4096)) as arena:
+            spec = WorkerSpec(
+                kind=kind,
+                scratch=str(source.parent),
+                uid=self._uid_of(preload),
+                access=self._access(source.parent),
+                limits=_compiler_limits(timeout_s),
+                target=str(source),
+                arguments=options,
+                shared_bytes=arena.size_bytes,
+            )
+            return self._zygotes[preload].spawn(spec, arena.descriptor)
 
     def new_folder(self) -> Path:
         """A fresh folder below the judge's own, which workers may read."""
@@ -126,7 +168,7 @@ class Bench:
         folder.chmod(0o755)
         return folder
 
-    def new_scratch(self, preload: str = "native") -> Path:
+    def new_scratch(self, preload: Preload = "native") -> Path:
         """A fresh folder that belongs to the workers of one zygote."""
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         uid = self._uid_of(preload)
@@ -140,17 +182,19 @@ class Bench:
         while self._scratches:
             remove_tree(self._scratches.pop())
 
-    def missing_layers(self, language: Language) -> tuple[str, ...]:
+    def missing_layers(self, language: Language, place: DeviceKind) -> tuple[str, ...]:
         """What workers of this language lack of the full confinement here, each with the reason."""
-        if self._uid is None or self._uid_of(LANGUAGES[language].preload) is not None:
+        runner = RUNNERS.get((language, place))
+        if runner is None or self._uid is None or self._uid_of(runner.preload) is not None:
             return ()
         return ("process limit: it does not bind root, and the interpreter is not readable by another user",)
 
-    def _uid_of(self, preload: str) -> int | None:
+    def _uid_of(self, preload: Preload) -> int | None:
         """Workers that import as they go need an interpreter that the other user can read."""
         return self._uid if preload == "native" or self._interpreter_is_public else None
 
     def close(self) -> None:
+        self._launchers.close()
         for zygote in self._zygotes.values():
             zygote.close()
         remove_tree(self.folder)
@@ -186,14 +230,39 @@ class Bench:
         )
         return self._zygotes["native"].spawn(spec, arena.descriptor)
 
-    def _access(self, scratch: Path, *readable: Path) -> Access:
+    def _launcher(self) -> Worker:
+        """A worker of the judge's own code with a GPU context; nothing of a candidate has come near it."""
+        folder = self.new_folder()
+        spec = WorkerSpec(
+            kind="launcher",
+            scratch=str(folder),
+            uid=self._uid_of("cuda"),
+            access=self._access(folder, gpu=True),
+            limits=_limits(None, LAUNCHER_TIMEOUT_S, PROCESS_LIMIT),
+            gpu=True,
+            timed=True,
+        )
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            return self._zygotes["cuda"].spawn(spec, theirs.fileno(), channel=ours)
+
+    def _access(self, scratch: Path, *readable: Path, gpu: bool = False) -> Access:
         return Access(
             read_execute=(*SYSTEM_PATHS, *_interpreter_folders(), *(str(path) for path in readable)),
-            read_write=(str(scratch), *WRITABLE_DEVICES),
+            read_write=(str(scratch), *WRITABLE_DEVICES, *(_gpu_paths() if gpu else ())),
         )
 
 
-def _limits(memory_bytes: int, setup_timeout_s: float, processes: int) -> Limits:
+def _gpu_paths() -> list[str]:
+    """What the CUDA driver opens; it writes to its own entries below /proc."""
+    return [*(str(path) for path in Path("/dev").glob("nvidia*")), "/proc", "/sys", "/dev/shm"]
+
+
+def _compiler_limits(timeout_s: float) -> Limits:
+    return Limits(COMPILER_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(timeout_s) + 5)
+
+
+def _limits(memory_bytes: int | None, setup_timeout_s: float, processes: int) -> Limits:
     return Limits(memory_bytes, OUTPUT_LIMIT_BYTES, processes, int(setup_timeout_s) + 600)
 
 

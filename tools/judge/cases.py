@@ -26,7 +26,8 @@ def draw(case: str, spec: InputSpec, shape: tuple[int, ...], generator: torch.Ge
     """
     dtype = getattr(torch, spec.dtype)
     if spec.distribution is Distribution.INTEGERS:
-        return torch.randint(int(spec.low or 0), int(spec.high or 0), shape, generator=generator).to(dtype)
+        bounds = int(spec.low or 0), int(spec.high or 0)
+        return torch.randint(*bounds, shape, generator=generator, device=generator.device).to(dtype)
     if spec.distribution is Distribution.UNIFORM:
         low, high = 0.0 if spec.low is None else spec.low, 1.0 if spec.high is None else spec.high
         return (low + (high - low) * unit(case, shape, generator)).to(dtype)
@@ -35,15 +36,15 @@ def draw(case: str, spec: InputSpec, shape: tuple[int, ...], generator: torch.Ge
 
 def wide(case: str, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """float32 values of both signs."""
-    noise = torch.randn(shape, generator=generator)
+    noise = torch.randn(shape, generator=generator, device=generator.device)
     match case:
         case "large":
             return noise * 60
         case "spiky":
-            spikes = torch.rand(shape, generator=generator) < 0.01
+            spikes = torch.rand(shape, generator=generator, device=generator.device) < 0.01
             return torch.where(spikes, noise * 30, noise * 1e-3)
         case "trend":
-            return _ramp(shape) * 8 - 4 + noise * 0.1
+            return _ramp(shape, generator.device) * 8 - 4 + noise * 0.1
         case "almost_equal":
             return 1 + noise * 1e-3
         case _:
@@ -52,22 +53,22 @@ def wide(case: str, shape: tuple[int, ...], generator: torch.Generator) -> torch
 
 def unit(case: str, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """float32 values within [0, 1)."""
-    noise = torch.rand(shape, generator=generator)
+    noise = torch.rand(shape, generator=generator, device=generator.device)
     match case:
         case "large":
             return torch.where(noise < 0.5, noise * 1e-3, 1 - noise * 1e-3)
         case "spiky":
             return torch.where(noise < 0.01, 1 - noise, noise * 1e-3)
         case "trend":
-            return (_ramp(shape) * 0.9 + noise * 0.0999).clamp(0, 0.999999)
+            return (_ramp(shape, generator.device) * 0.9 + noise * 0.0999).clamp(0, 0.999999)
         case "almost_equal":
             return 0.5 + noise * 1e-3
         case _:
             return noise
 
 
-def _ramp(shape: tuple[int, ...]) -> torch.Tensor:
+def _ramp(shape: tuple[int, ...], device: torch.device) -> torch.Tensor:
     count = 1
     for extent in shape:
         count *= extent
-    return torch.linspace(0, 1, count).view(shape)
+    return torch.linspace(0, 1, count, device=device).view(shape)

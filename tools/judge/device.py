@@ -7,17 +7,73 @@ import platform
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from ...memory.schema import Device
+from ...memory.errors import UnavailableError
+from ...memory.schema import Device, DeviceKind
 from .languages import CXX
 
+SMALL_SM = ((6, 0), (7, 0), (7, 2), (7, 5), (8, 0))
+"""Compute capabilities with 64 cores in a streaming multiprocessor; all others have 128."""
 NOISE_WORDS = re.compile(r"\(r\)|\(tm\)|@.*$|\bprocessor\b|\bcpu\b|\b\d+-core\b|\bwith\b.*$", re.IGNORECASE)
 
 
-def this_device() -> Device:
-    """The processor that candidates run on."""
+@dataclass(frozen=True)
+class Site:
+    """What a task is measured on here."""
+
+    device: Device
+    why_no_gpu: str = ""
+    """Why a task for a GPU cannot be measured on this host; empty where it can, and for tasks of the processor."""
+
+
+def site_of(kind: DeviceKind) -> Site:
+    """The device that this host has for tasks of a kind; a GPU task without a GPU is compiled here, and no more."""
+    if kind == "cpu":
+        return Site(_processor())
+    try:
+        return Site(_gpu())
+    except UnavailableError as error:
+        processor = _processor()
+        toolchain = f"{processor.toolchain}; {_device_toolchain()}"
+        return Site(processor.model_copy(update={"toolchain": toolchain}), str(error))
+
+
+def has_gpu() -> bool:
+    """Whether an NVIDIA driver answers."""
+    return not site_of("cuda").why_no_gpu
+
+
+def _gpu() -> Device:
+    try:
+        import pynvml  # type: ignore[import-untyped]  # an optional extra
+    except ImportError:
+        raise UnavailableError("nvidia-ml-py is not installed (pip install 'kernelguild[cuda]')") from None
+    try:
+        pynvml.nvmlInit()
+        handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+        name = str(pynvml.nvmlDeviceGetName(handle))
+        capability = tuple(pynvml.nvmlDeviceGetCudaComputeCapability(handle))
+        return Device(
+            model=re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-."),
+            instance=str(pynvml.nvmlDeviceGetUUID(handle)),
+            kind="cuda",
+            name=name,
+            cores=int(pynvml.nvmlDeviceGetNumGpuCores(handle)) // (64 if capability in SMALL_SM else 128),
+            memory_bytes=int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
+            toolchain=f"driver {pynvml.nvmlSystemGetDriverVersion()}; {_device_toolchain()}; {_torch_version()}",
+        )
+    except pynvml.NVMLError as error:
+        raise UnavailableError(f"no NVIDIA driver answers ({error})") from None
+
+
+def _device_toolchain() -> str:
+    return "; ".join(_version_of(name) for name in ("cuda-bindings", "nvidia-cuda-nvrtc", "triton"))
+
+
+def _processor() -> Device:
     cores = len(os.sched_getaffinity(0))
     name = _processor_name()
     words = re.sub(r"[^a-z0-9.]+", "-", NOISE_WORDS.sub(" ", name).lower()).strip("-.")
@@ -52,7 +108,11 @@ def _compiler_version() -> str:
 
 
 def _torch_version() -> str:
+    return _version_of("torch")
+
+
+def _version_of(package: str) -> str:
     try:
-        return f"torch {metadata.version('torch')}"
+        return f"{package} {metadata.version(package)}"
     except metadata.PackageNotFoundError:
-        return "no torch"
+        return f"no {package}"

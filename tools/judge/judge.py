@@ -8,7 +8,6 @@ import os
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 
@@ -17,6 +16,7 @@ from ...memory.errors import ConfigError, UnavailableError
 from ...memory.schema import (
     Artifact,
     Candidate,
+    DeviceKind,
     Evaluation,
     Isolation,
     KernelBenchReference,
@@ -29,13 +29,16 @@ from ...memory.schema import (
     UnavailableTiming,
     Verdict,
 )
-from .arena import Arena, required_bytes
+from .arena import required_bytes
 from .bench import Bench, Program
-from .build import Builder, Built, check
-from .device import this_device
+from .build.builder import Builder
+from .build.built import Built, Order, check
+from .device import Site, site_of
 from .failure import CandidateFailure, clean
-from .languages import LANGUAGES
-from .problem import Problem, open_problem
+from .gpu import Gpu
+from .languages import RUNNERS
+from .place import Host, Place
+from .problem import Problem, Shape, open_problem
 from .request import EvaluationRequest, Judged, Progress
 from .statistics import Ratio, verdict_of
 from .timing import Timer
@@ -48,10 +51,35 @@ MAX_ARTIFACT_BYTES = 4 << 20
 """A larger library is padding; it is not worth its place in the store."""
 
 
+@dataclass(frozen=True)
+class Job:
+    """One evaluation's fixed parts."""
+
+    task: Task
+    candidate: Candidate
+    tier: Tier
+    site: Site
+    place: Place
+    problem: Problem
+    shapes: list[Shape]
+    """The timed ones, then hidden ones drawn for this evaluation alone."""
+    generator: torch.Generator
+
+    @property
+    def timed_shapes(self) -> list[Shape]:
+        return [shape for shape in self.shapes if not shape.hidden]
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the memory that a worker needs for any of the shapes."""
+        return max(required_bytes(self.problem.signature(shape).tensors) for shape in self.shapes)
+
+
 @dataclass
 class Findings:
     """What an evaluation has gathered so far."""
 
+    site: Site
     built: Built | None = None
     shapes: list[ShapeResult] = field(default_factory=list)
     timing: MeasuredTiming | None = None
@@ -71,7 +99,7 @@ class Judge:
         self._isolation = isolation
         self._clock = clock
         self._problems: dict[str, Problem] = {}
-        self._device = this_device()
+        self._places: dict[DeviceKind, Place] = {"cpu": Host()}
         # torch's own threads would compete with the worker that is being timed.
         torch.set_num_threads(1)
 
@@ -83,9 +111,10 @@ class Judge:
             UnavailableError, HarnessError: no verdict is possible.
         """
         start_s = self._clock.monotonic_s()
-        seen = Findings()
+        seen = Findings(site_of(request.task.device))
         try:
-            self._climb(request, seen, report)
+            report(Progress(done=0, total=10, message="compiling"))
+            self._climb(self._job(request, seen.site), seen, report)
             failure = None
         except CandidateFailure as caught:
             failure = caught
@@ -93,36 +122,55 @@ class Judge:
             self._bench.clear_scratches()
         return self._conclude(request, seen, failure, self._clock.monotonic_s() - start_s)
 
-    def _climb(self, request: EvaluationRequest, seen: Findings, report: Report) -> None:
-        """Go up the tiers until the asked one is reached or the candidate fails."""
-        task, candidate, tier = request.task, request.candidate, request.tier
+    def _job(self, request: EvaluationRequest, site: Site) -> Job:
+        place = self._place(site.device.kind)
+        problem = self._problem(request.task, place)
         generator = _fresh_generator()
-        report(Progress(done=0, total=10, message="compiling"))
-        problem = self._problem(task, generator)
-        seen.built = self._build(task, candidate, problem, generator)
-        program = self._program(task, candidate, problem, check(seen.built))
-        if tier is Tier.COMPILE:
-            self._load_once(program, problem, generator)
+        shapes = problem.shapes(generator)
+        return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator)
+
+    def _climb(self, job: Job, seen: Findings, report: Report) -> None:
+        """Go up the tiers until the asked one is reached or the candidate fails."""
+        seen.built = self._build(job, job.candidate)
+        check(seen.built)
+        if (job.candidate.language, job.place.kind) not in RUNNERS:
+            self._stop_before_running(job)
+            return
+        program = self._program(job, job.candidate, seen.built)
+        if job.tier is Tier.COMPILE:
+            # The compile tier of a Python file ends with the class constructed; a library's with its load.
+            self._bench.seat(program, job.place, job.size_bytes).close()
             return
         report(Progress(done=1, total=10, message="checking correctness"))
-        verifier = Verifier(self._bench, task, problem, generator)
+        verifier = Verifier(self._bench, job.task, job.problem, job.place, job.shapes)
         seen.shapes = verifier.verify(
             program,
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
-        if tier is Tier.PROFILE:
-            self._time(task, program, problem, generator, seen, report)
+        if job.tier is Tier.PROFILE and not why_untimed(job.candidate, job.site):
+            self._time(job, program, seen, report)
 
-    def _time(
-        self, task: Task, program: Program, problem: Problem, generator: torch.Generator, seen: Findings, report: Report
-    ) -> None:
+    def _stop_before_running(self, job: Job) -> None:
+        language = job.candidate.language.value
+        if job.task.device == "cuda" and not job.site.why_no_gpu:
+            raise ConfigError(f"task {job.task.name} is for a GPU, where {language} candidates do not run")
+        if job.task.device == "cpu":
+            raise ConfigError(f"task {job.task.name} is for the processor, where {language} candidates do not run")
+        if job.tier is not Tier.COMPILE:
+            raise UnavailableError(
+                f"{language} candidates of task {job.task.name} run on a GPU only, and {job.site.why_no_gpu}; "
+                "the compile tier works here"
+            )
+
+    def _time(self, job: Job, program: Program, seen: Findings, report: Report) -> None:
         report(Progress(done=3, total=10, message="timing against the baseline"))
-        timer = Timer(self._bench, task, problem, generator, self._device.instance)
-        reference_candidate = _reference_candidate(task)
-        reference = self._trusted(task, reference_candidate, problem, generator)
-        beside = task.baseline == "seed" and task.seed != reference_candidate
-        baseline = self._trusted(task, task.seed, problem, generator) if beside else reference
+        timer = Timer(self._bench, job.task, job.problem, job.place, job.generator, job.site.device.instance)
+        reference_candidate = _reference_candidate(job.task)
+        reference = self._trusted(job, reference_candidate)
+        beside = job.task.baseline == "seed" and job.task.seed != reference_candidate
+        baseline = self._trusted(job, job.task.seed) if beside else reference
         timing, per_shape = timer.time(
+            job.timed_shapes,
             program,
             baseline,
             reference,
@@ -134,41 +182,44 @@ class Judge:
             result if result.hidden else result.model_copy(update={"timing": next(times)}) for result in seen.shapes
         ]
 
-    def _problem(self, task: Task, generator: torch.Generator) -> Problem:
+    def _place(self, kind: DeviceKind) -> Place:
+        if kind not in self._places:
+            self._places[kind] = Gpu()
+        return self._places[kind]
+
+    def _problem(self, task: Task, place: Place) -> Problem:
         if task.id not in self._problems:
             while len(self._problems) >= KNOWN_PROBLEMS:
                 self._problems.pop(next(iter(self._problems)))
-            self._problems[task.id] = open_problem(task, generator)
+            self._problems[task.id] = open_problem(task, place.kind)
         return self._problems[task.id]
 
-    def _build(self, task: Task, candidate: Candidate, problem: Problem, generator: torch.Generator) -> Built:
-        shape = problem.shapes(generator)[0]
-        return self._builder.build(task, candidate, problem.signature(shape))
+    def _build(self, job: Job, candidate: Candidate) -> Built:
+        calls = tuple((shape, job.problem.signature(shape)) for shape in job.shapes)
+        arch = job.place.arch or job.task.constraints.target_arch
+        return self._builder.build(Order(job.task, candidate, calls, arch, job.place.sm_count))
 
-    def _trusted(self, task: Task, candidate: Candidate, problem: Problem, generator: torch.Generator) -> Program:
+    def _trusted(self, job: Job, candidate: Candidate) -> Program:
         """The seed or the reference, built; that it fails is the task's fault."""
         try:
-            target = check(self._build(task, candidate, problem, generator))
+            built = self._build(job, candidate)
+            check(built)
         except CandidateFailure as failure:
-            raise ConfigError(f"task {task.name}: its baseline does not compile: {failure.message}") from None
-        return self._program(task, candidate, problem, target)
+            raise ConfigError(f"task {job.task.name}: its baseline does not compile: {failure.message}") from None
+        return self._program(job, candidate, built)
 
-    def _program(self, task: Task, candidate: Candidate, problem: Problem, target: Path) -> Program:
+    def _program(self, job: Job, candidate: Candidate, built: Built) -> Program:
+        task = job.task
         return Program(
             language=candidate.language,
-            target=target,
+            target=check(built),
             entry=task.entry if candidate.language is Language.CPP else "ModelNew",
-            scratch=self._bench.new_scratch(LANGUAGES[candidate.language].preload),
+            scratch=self._bench.new_scratch(RUNNERS[candidate.language, job.place.kind].preload),
             constraints=task.constraints,
-            init_inputs=tuple(problem.init_inputs),
-            construction_seed=problem.construction_seed,
+            init_inputs=tuple(job.problem.init_inputs),
+            construction_seed=job.problem.construction_seed,
+            device_code=built.device_code,
         )
-
-    def _load_once(self, program: Program, problem: Problem, generator: torch.Generator) -> None:
-        """The compile tier of a Python file ends with the class constructed; a library's with its load."""
-        shape = problem.shapes(generator)[0]
-        with Arena(required_bytes(problem.signature(shape).tensors)) as arena:
-            self._bench.start(program, arena).close()
 
     def _conclude(
         self, request: EvaluationRequest, seen: Findings, failure: CandidateFailure | None, duration_s: float
@@ -184,18 +235,18 @@ class Judge:
             candidate_id=request.candidate.id,
             task_id=request.task.id,
             task_name=request.task.name,
-            device=self._device,
+            device=seen.site.device,
             judge_version=JUDGE_VERSION,
             tier=request.tier,
             status=status,
             message=clean(failure.message) if failure else _praise(request.tier, timing),
             compile=seen.built.report if seen.built else None,
             shapes=tuple(shapes),
-            timing=timing or UnavailableTiming(reason=_why_untimed(request.tier, failure)),
+            timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
             verdict=_verdict(timing),
             findings=failure.findings if failure else (),
             isolation=self._isolation.model_copy(
-                update={"missing": self._bench.missing_layers(request.candidate.language)}
+                update={"missing": self._bench.missing_layers(request.candidate.language, seen.site.device.kind)}
             ),
             output_tail=clean(failure.output) if failure else "",
             artifacts=artifacts,
@@ -236,10 +287,20 @@ def _praise(tier: Tier, timing: MeasuredTiming | None) -> str:
     )
 
 
-def _why_untimed(tier: Tier, failure: CandidateFailure | None) -> str:
+def why_untimed(candidate: Candidate, site: Site) -> str:
+    """Why a right candidate's speed cannot be measured on this host; empty where it can."""
+    if candidate.language is Language.TRITON and site.device.kind == "cpu":
+        missing = site.why_no_gpu or "the task is for the processor"
+        return f"Triton's interpreter checked it, which says nothing of its speed ({missing})"
+    return ""
+
+
+def _why_untimed(request: EvaluationRequest, site: Site, failure: CandidateFailure | None) -> str:
     if failure is not None:
         return f"the candidate did not pass ({failure.status.value})"
-    return f"the {tier.value} tier takes no times; profile does"
+    if request.tier is Tier.PROFILE:
+        return why_untimed(request.candidate, site)
+    return f"the {request.tier.value} tier takes no times; profile does"
 
 
 def _artifacts(built: Built | None) -> tuple[tuple[Artifact, ...], list[bytes]]:
@@ -247,9 +308,11 @@ def _artifacts(built: Built | None) -> tuple[tuple[Artifact, ...], list[bytes]]:
     if built is not None and built.log:
         files.append(("compile.log", "text/plain", built.log))
     if built is not None and built.target is not None and built.target.suffix == ".so":
-        library = built.target.read_bytes()
-        if len(library) <= MAX_ARTIFACT_BYTES:
-            files.append(("candidate.so", "application/octet-stream", library))
+        files.append(("candidate.so", "application/octet-stream", built.target.read_bytes()))
+    if built is not None and built.device_code is not None:
+        for number, module in enumerate(built.device_code.modules):
+            files.append((f"module{number}.cubin", "application/octet-stream", module))
+    files = [file for file in files if len(file[2]) <= MAX_ARTIFACT_BYTES]
     artifacts = tuple(
         Artifact(name=name, digest=hashlib.sha256(data).hexdigest(), size_bytes=len(data), media_type=media)
         for name, media, data in files

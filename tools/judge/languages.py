@@ -1,10 +1,11 @@
-"""The table of languages: what a candidate of each is built with and where it runs."""
+"""The table of languages: what a candidate of each is built with, and which worker runs it where."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...memory.schema import Language
+from ...memory.schema import DeviceKind, Language
+from .worker_spec import Kind, Preload
 
 CXX = "g++"
 BASE_COMPILER_FLAGS = ("-std=c++20", "-O3", "-march=native", "-fPIC", "-shared")
@@ -17,18 +18,30 @@ ALLOWED_COMPILER_FLAGS = frozenset(
     }
 )  # fmt: skip
 
+FILE_NAMES = {
+    Language.CPP: "candidate.cpp",
+    Language.PYTORCH: "candidate.py",
+    Language.CUDA: "candidate.cu",
+    Language.TRITON: "candidate.py",
+}
+"""What a candidate's file is called in its scratch folder and in diagnostics."""
+
 
 @dataclass(frozen=True)
-class LanguageTraits:
-    """How the judge treats a language."""
+class Runner:
+    """The worker that runs a program."""
 
-    file_name: str
-    """What the candidate's file is called in its scratch folder and in diagnostics."""
-    preload: str
-    """What the zygote that forks its workers has imported: `native` nothing, `torch` torch."""
+    kind: Kind
+    preload: Preload
+    """What the zygote that forks it has imported."""
 
 
-LANGUAGES: dict[Language, LanguageTraits] = {
-    Language.CPP: LanguageTraits(file_name="candidate.cpp", preload="native"),
-    Language.PYTORCH: LanguageTraits(file_name="candidate.py", preload="torch"),
+RUNNERS: dict[tuple[Language, DeviceKind], Runner] = {
+    (Language.CPP, "cpu"): Runner("cpp", "native"),
+    (Language.PYTORCH, "cpu"): Runner("pytorch", "torch"),
+    (Language.PYTORCH, "cuda"): Runner("pytorch", "torch"),
+    (Language.TRITON, "cpu"): Runner("interpreter", "interpreter"),
+    (Language.TRITON, "cuda"): Runner("launcher", "cuda"),
+    (Language.CUDA, "cuda"): Runner("launcher", "cuda"),
 }
+"""A pair that is not here cannot run: C++ on a GPU, CUDA without one."""

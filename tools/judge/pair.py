@@ -12,16 +12,18 @@ import torch
 
 from ...memory.errors import ConfigError
 from ...memory.schema import Task
-from .arena import Arena, required_bytes
+from .arena import required_bytes
 from .bench import Bench, Program
 from .cases import DECLARED
 from .failure import CandidateFailure
+from .place import Place
 from .problem import Drawn, Parameters, Problem, Shape
-from .trial import CallLimits, Trial
+from .seat import Seat
+from .trial import CallLimits, CallTime, Trial
 from .verify import is_sound
-from .worker import Worker
 
 Side = Literal["candidate", "baseline", "empty"]
+SIDES: tuple[Side, ...] = ("candidate", "baseline", "empty")
 # A call that vanishes in the handshake's noise is not zero.
 SMALLEST_SHARE = 0.02
 
@@ -49,7 +51,11 @@ class PairPlan:
     bench: Bench
     task: Task
     problem: Problem
+    place: Place
     generator: torch.Generator
+    """Of the judge's choices: orders and moments; data has generators of its own."""
+    events: bool
+    """Whether the device's events are the clock: only where the candidate is device code alone."""
     cpu: int | None
     """The core that judge and workers share; None leaves them free."""
 
@@ -68,13 +74,14 @@ class Pair:
         self._programs = {"candidate": candidate, "baseline": baseline}
         self._size = max(required_bytes(plan.problem.signature(shape).tensors) for shape in shapes)
         self._stack = ExitStack()
-        self._sides: dict[Side, tuple[Worker, Arena]] = {}
+        self._sides: dict[Side, Seat] = {}
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            for side in ("candidate", "baseline", "empty"):
-                arena = stack.enter_context(Arena(self._size))
-                self._sides[side] = (stack.enter_context(self._start(side, arena)), arena)
+            # By events, each call brings its own overhead along.
+            sides: tuple[Side, ...] = ("candidate", "baseline") if self._plan.events else SIDES
+            for side in sides:
+                self._sides[side] = stack.enter_context(self._start(side))
             self._stack = stack.pop_all()
         return self
 
@@ -83,27 +90,24 @@ class Pair:
 
     def measure(self, shape: Shape, samples: int) -> PairTimes:
         """Time `samples` calls of each side, in random order, and one call more on other data."""
-        parameters = self._plan.problem.draw_parameters(self._plan.generator)
+        parameters = self._plan.problem.draw_parameters()
         signature = self._plan.problem.signature(shape)
         limits = CallLimits.of(self._plan.task.constraints)
-        trials = {
-            side: Trial(worker, arena, signature, shape, parameters, limits)
-            for side, (worker, arena) in self._sides.items()
-        }
-        last = self._plan.problem.draw(shape, DECLARED, parameters, self._plan.generator)
+        trials = {side: Trial(seat, signature, shape, parameters, limits) for side, seat in self._sides.items()}
+        last = self._plan.problem.draw(shape, DECLARED, parameters)
         rounds = []
         surprise = int(torch.randint(samples + 1, (1,), generator=self._plan.generator))
         for number in range(samples + 1):
             if number == surprise:
                 self._surprise(trials, shape, parameters, last)
                 continue
-            drawn = self._plan.problem.draw(shape, DECLARED, parameters, self._plan.generator)
+            drawn = self._plan.problem.draw(shape, DECLARED, parameters)
             rounds.append(self._round(trials, last, drawn, DECLARED))
             last = drawn
-        overhead_s = statistics.median(times["empty"] for times in rounds)
+        overhead_s = statistics.median(_overhead(times) for times in rounds)
         return PairTimes(
-            candidate_s=tuple(_net(times["candidate"], overhead_s) for times in rounds),
-            baseline_s=tuple(_net(times["baseline"], overhead_s) for times in rounds),
+            candidate_s=tuple(_net(times["candidate"].elapsed_s, overhead_s) for times in rounds),
+            baseline_s=tuple(_net(times["baseline"].elapsed_s, overhead_s) for times in rounds),
             overhead_s=overhead_s,
         )
 
@@ -114,18 +118,18 @@ class Pair:
         """
         others = self._plan.problem.cases(shape)[1:]
         case = others[self._number % len(others)]
-        drawn = self._plan.problem.draw(shape, case, parameters, self._plan.generator)
+        drawn = self._plan.problem.draw(shape, case, parameters)
         if is_sound(self._plan.problem, shape, drawn, parameters, self._plan.task.tolerance):
             self._round(trials, last, drawn, case)
 
-    def _round(self, trials: dict[Side, Trial], last: Drawn, drawn: Drawn, case: str) -> dict[Side, float]:
+    def _round(self, trials: dict[Side, Trial], last: Drawn, drawn: Drawn, case: str) -> dict[Side, CallTime]:
         """The same fresh input through all sides, every output checked.
 
         Before each timed call goes one on the last round's input: drawing and checking leave judge and worker cold, and
         a handshake between cold processes costs several times a warm one and varies as much.
         """
         sides = list(trials)
-        times: dict[Side, float] = {}
+        times: dict[Side, CallTime] = {}
         for index in torch.randperm(len(sides), generator=self._plan.generator).tolist():
             side = sides[index]
             try:
@@ -137,11 +141,12 @@ class Pair:
                 raise self._blame(side, failure) from None
         return times
 
-    def _start(self, side: Side, arena: Arena) -> Worker:
+    def _start(self, side: Side) -> Seat:
+        plan = self._plan
         if side == "empty":
-            return self._plan.bench.start_empty(arena, cpu=self._plan.cpu)
+            return plan.bench.empty_seat(plan.place, self._size, cpu=plan.cpu)
         try:
-            return self._plan.bench.start(self._programs[side], arena, cpu=self._plan.cpu)
+            return plan.bench.seat(self._programs[side], plan.place, self._size, cpu=plan.cpu, timed=plan.events)
         except CandidateFailure as failure:
             raise self._blame(side, failure) from None
 
@@ -153,3 +158,9 @@ class Pair:
 
 def _net(elapsed_s: float, overhead_s: float) -> float:
     return max(elapsed_s - overhead_s, SMALLEST_SHARE * elapsed_s)
+
+
+def _overhead(times: dict[Side, CallTime]) -> float:
+    """What of a round's times is nobody's work."""
+    own = times["baseline"].overhead_s
+    return times["empty"].elapsed_s if own is None else own

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
@@ -13,6 +14,7 @@ import torch
 from ...memory.errors import ConfigError, ExpressionError
 from ...memory.expressions import parse, resolve
 from ...memory.schema import (
+    DeviceKind,
     FunctionReference,
     InputSpec,
     KernelBenchReference,
@@ -49,6 +51,8 @@ class Signature:
     parameters: tuple[TensorPlan, ...] = ()
     symbols: tuple[int, ...] = ()
     """cpp: passed after the tensors."""
+    symbol_names: tuple[str, ...] = ()
+    """Their names in a launch plan."""
     keywords: dict[str, int] = field(default_factory=dict)
     """pytorch: the symbols that the reference names, passed by name."""
 
@@ -57,6 +61,13 @@ class Signature:
         """All tensors, in the order in which they lie in the arena."""
         plans = [plan for plan in self.inputs if isinstance(plan, TensorPlan)]
         return [*plans, *self.parameters, *self.outputs]
+
+    @property
+    def named_tensors(self) -> list[TensorPlan]:
+        """The same under the names that device code uses: a state_dict's dotted names are no identifiers."""
+        plans = [plan for plan in self.inputs if isinstance(plan, TensorPlan)]
+        parameters = [replace(plan, name=f"parameter{number}") for number, plan in enumerate(self.parameters)]
+        return [*plans, *parameters, *self.outputs]
 
 
 @dataclass(frozen=True)
@@ -85,11 +96,11 @@ class Problem(Protocol):
 
     def signature(self, shape: Shape) -> Signature: ...
 
-    def draw_parameters(self, generator: torch.Generator) -> Parameters:
+    def draw_parameters(self) -> Parameters:
         """The model's parameters and buffers, randomised after construction."""
         ...
 
-    def draw(self, shape: Shape, case: str, parameters: Parameters, generator: torch.Generator) -> Drawn: ...
+    def draw(self, shape: Shape, case: str, parameters: Parameters) -> Drawn: ...
 
     def native(self, shape: Shape, drawn: Drawn, parameters: Parameters) -> tuple[torch.Tensor, ...]:
         """The reference in the declared dtypes: what torch itself makes of these inputs."""
@@ -104,22 +115,23 @@ class Problem(Protocol):
     def construction_seed(self) -> int: ...
 
 
-def open_problem(task: Task, generator: torch.Generator) -> Problem:
-    """Load a task's reference.
+def open_problem(task: Task, device: DeviceKind) -> Problem:
+    """Load a task's reference; `device` is where its tensors live and the reference is computed.
 
     Raises:
         ConfigError: the reference does not run.
     """
     if isinstance(task.reference, KernelBenchReference):
-        return KernelBenchProblem(task.reference, generator)
-    return FunctionProblem(task, task.reference)
+        return KernelBenchProblem(task.reference, device)
+    return FunctionProblem(task, task.reference, device)
 
 
 class FunctionProblem:
     """A task file: a function, declared tensors, symbols with domains."""
 
-    def __init__(self, task: Task, reference: FunctionReference) -> None:
+    def __init__(self, task: Task, reference: FunctionReference, device: DeviceKind) -> None:
         self._task = task
+        self._data = torch.Generator(device)
         self._path = reference.path
         self.init_inputs: list[Any] = []
         self.construction_seed = 0
@@ -144,15 +156,16 @@ class FunctionProblem:
             inputs=tuple(self._plan(spec, shape) for spec in self._task.inputs),
             outputs=tuple(self._plan(spec, shape) for spec in self._task.outputs),
             symbols=tuple(shape.symbols[name] for name in self._task.symbols),
+            symbol_names=tuple(self._task.symbols),
             keywords={name: shape.symbols[name] for name in self._symbol_names},
         )
 
-    def draw_parameters(self, generator: torch.Generator) -> Parameters:
+    def draw_parameters(self) -> Parameters:
         return ()
 
-    def draw(self, shape: Shape, case: str, parameters: Parameters, generator: torch.Generator) -> Drawn:
-        reseed(generator)
-        inputs = tuple(draw(case, spec, self._extents(spec, shape), generator) for spec in self._task.inputs)
+    def draw(self, shape: Shape, case: str, parameters: Parameters) -> Drawn:
+        reseed(self._data)
+        inputs = tuple(draw(case, spec, self._extents(spec, shape), self._data) for spec in self._task.inputs)
         return Drawn(inputs, self._call(shape, tuple(_widened(value) for value in inputs)))
 
     def native(self, shape: Shape, drawn: Drawn, parameters: Parameters) -> tuple[torch.Tensor, ...]:
@@ -207,12 +220,14 @@ class FunctionProblem:
 class KernelBenchProblem:
     """A KernelBench file: `Model`, `get_inputs`, `get_init_inputs`; one shape, parameters randomised."""
 
-    def __init__(self, reference: KernelBenchReference, generator: torch.Generator) -> None:
+    def __init__(self, reference: KernelBenchReference, device: DeviceKind) -> None:
         self._path = reference.path
+        self._device = torch.device(device)
+        self._data = torch.Generator(device)
         self._module = load_module(reference.path, reference.source)
-        self.construction_seed = int(torch.randint(1 << 31, (1,), generator=generator))
+        self.construction_seed = secrets.randbits(31)
         self.init_inputs = list(run_reference(self._path, self._module["get_init_inputs"]))
-        self._sample = self._get_inputs(generator)
+        self._sample = self._get_inputs()
         self._model = self._construct()
         self._double = self._construct().double()
         outputs = as_tuple(run_reference(self._path, lambda: self._model(*self._sample)))
@@ -239,16 +254,18 @@ class KernelBenchProblem:
             for name, tensor in self._model.state_dict().items()
         )
         symbols = tuple(value for value in self.init_inputs if isinstance(value, int) and not isinstance(value, bool))
-        return Signature(inputs=inputs, outputs=self._outputs, parameters=parameters, symbols=symbols)
+        names = tuple(f"symbol{position}" for position in range(len(symbols)))
+        return Signature(inputs, self._outputs, parameters, symbols, names)
 
-    def draw_parameters(self, generator: torch.Generator) -> Parameters:
-        return tuple(_randomised(tensor, generator) for tensor in self._model.state_dict().values())
+    def draw_parameters(self) -> Parameters:
+        reseed(self._data)
+        return tuple(_randomised(tensor, self._data) for tensor in self._model.state_dict().values())
 
-    def draw(self, shape: Shape, case: str, parameters: Parameters, generator: torch.Generator) -> Drawn:
-        reseed(generator)
-        values = self._get_inputs(generator)
+    def draw(self, shape: Shape, case: str, parameters: Parameters) -> Drawn:
+        reseed(self._data)
+        values = self._get_inputs()
         if case != DECLARED:
-            values = [self._redraw(case, value, generator) for value in values]
+            values = [self._redraw(case, value) for value in values]
         expected = self._forward(self._double, parameters, [_widened(value) for value in values])
         inputs = tuple(value for value in values if isinstance(value, torch.Tensor))
         return Drawn(inputs, expected)
@@ -265,17 +282,19 @@ class KernelBenchProblem:
 
     def _construct(self) -> Any:
         torch.manual_seed(self.construction_seed)
-        return run_reference(self._path, lambda: self._module["Model"](*self.init_inputs))
+        return run_reference(self._path, lambda: self._module["Model"](*self.init_inputs).to(self._device))
 
-    def _get_inputs(self, generator: torch.Generator) -> list[Any]:
+    def _get_inputs(self) -> list[Any]:
         """The problem's own draw, under a seed that nobody else knows."""
-        torch.manual_seed(int(torch.randint(1 << 62, (1,), generator=generator)))
-        return list(run_reference(self._path, self._module["get_inputs"]))
+        torch.manual_seed(secrets.randbits(62))
+        with self._device:
+            values = list(run_reference(self._path, self._module["get_inputs"]))
+        return [value.to(self._device) if isinstance(value, torch.Tensor) else value for value in values]
 
-    def _redraw(self, case: str, value: Any, generator: torch.Generator) -> Any:
+    def _redraw(self, case: str, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return value
-        return wide(case, tuple(value.shape), generator).to(value.dtype)
+        return wide(case, tuple(value.shape), self._data).to(value.dtype)
 
 
 def load_module(path: str, source: str) -> dict[str, Any]:
@@ -318,8 +337,8 @@ def _randomised(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tenso
     """Parameters away from ones and zeros, near their size; variances stay positive."""
     if not tensor.is_floating_point():
         return tensor.clone()
-    noise = torch.rand(tensor.shape, generator=generator)
-    return (tensor * (0.75 + 0.5 * noise) + 0.05 * torch.rand(tensor.shape, generator=generator)).to(tensor.dtype)
+    noise, shift = (torch.rand(tensor.shape, generator=generator, device=generator.device) for _ in range(2))
+    return (tensor * (0.75 + 0.5 * noise) + 0.05 * shift).to(tensor.dtype)
 
 
 def _round_up(value: int, multiple: int) -> int:

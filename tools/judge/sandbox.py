@@ -56,8 +56,8 @@ class Access:
 class Limits:
     """What a confined process may use."""
 
-    memory_bytes: int
-    """Address space on top of what the process has at the start."""
+    memory_bytes: int | None
+    """Address space on top of what the process has at the start; None where CUDA reserves it all."""
     file_bytes: int
     """Size of any file it writes, its output included."""
     processes: int
@@ -149,7 +149,7 @@ def _probe_child(sender: int) -> None:
 
 def _set_limits(limits: Limits) -> None:
     used_bytes = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
-    total = used_bytes + limits.memory_bytes
+    total = resource.RLIM_INFINITY if limits.memory_bytes is None else used_bytes + limits.memory_bytes
     for kind, value in (
         (resource.RLIMIT_AS, total),
         (resource.RLIMIT_FSIZE, limits.file_bytes),

@@ -16,6 +16,7 @@ from ...memory.schema import MeasuredTiming, ShapeTiming, Task
 from .bench import Bench, Program
 from .machine_lock import timing_lock
 from .pair import Pair, PairPlan, PairTimes
+from .place import Place
 from .problem import Problem, Shape
 from .statistics import Ratio, ratio_over_pairs
 from .trial import without_collection
@@ -54,11 +55,17 @@ class Timer:
     bench: Bench
     task: Task
     problem: Problem
+    place: Place
     generator: torch.Generator
     device_instance: str
 
     def time(
-        self, candidate: Program, baseline: Program, reference: Program, report: Callable[[int, int], None]
+        self,
+        shapes: list[Shape],
+        candidate: Program,
+        baseline: Program,
+        reference: Program,
+        report: Callable[[int, int], None],
     ) -> tuple[MeasuredTiming, list[ShapeTiming]]:
         """Measure, while nobody else on this machine does.
 
@@ -66,10 +73,10 @@ class Timer:
             CandidateFailure: a timed call failed or gave a wrong output.
             ConfigError: the baseline did.
         """
-        shapes = [shape for shape in self.problem.shapes(self.generator) if not shape.hidden]
         cpu = self._cpu()
+        events = candidate.device_code is not None
         with timing_lock(self.device_instance), without_collection(), _pinned(cpu):
-            plan = PairPlan(self.bench, self.task, self.problem, self.generator, cpu)
+            plan = PairPlan(self.bench, self.task, self.problem, self.place, self.generator, events, cpu)
             effort = self._effort(plan, shapes, candidate, baseline)
             pairs = []
             for number in range(effort.pairs):
@@ -78,7 +85,7 @@ class Timer:
             beside = None if reference is baseline else _measure(plan, shapes, reference, baseline, effort.samples)
         per_shape = [self._shape_timing(shape, [pair[n] for pair in pairs]) for n, shape in enumerate(shapes)]
         ratio = ratio_over_pairs([statistics.fmean(times.log_ratio for times in pair) for pair in pairs])
-        return _summary(per_shape, ratio, beside), per_shape
+        return _summary(per_shape, ratio, beside, events=events), per_shape
 
     def _effort(self, plan: PairPlan, shapes: list[Shape], candidate: Program, baseline: Program) -> Effort:
         """What fits the budgets; one rehearsal says what a sample costs."""
@@ -116,13 +123,16 @@ def _measure(
         return [pair.measure(shape, samples) for shape in shapes]
 
 
-def _summary(per_shape: list[ShapeTiming], ratio: Ratio, beside: list[PairTimes] | None) -> MeasuredTiming:
+def _summary(
+    per_shape: list[ShapeTiming], ratio: Ratio, beside: list[PairTimes] | None, *, events: bool
+) -> MeasuredTiming:
     """All shapes together: geometric means. `beside` is the pair in which torch's own reference was timed."""
     baseline_ms = statistics.geometric_mean(entry.baseline_ms for entry in per_shape)
     reference_ms = baseline_ms
     if beside is not None:
         reference_ms = 1e3 * statistics.geometric_mean(statistics.median(times.candidate_s) for times in beside)
     return MeasuredTiming(
+        method="device_events_interleaved" if events else "wall_clock_interleaved",
         candidate_ms=statistics.geometric_mean(entry.candidate_ms for entry in per_shape),
         baseline_ms=baseline_ms,
         time_ratio=ratio.value,

@@ -11,16 +11,26 @@ from dataclasses import dataclass
 import torch
 
 from ...memory.schema import Constraints, Finding, OutputError, ShapeResult, Status, Tolerance
-from .arena import Arena, Slot, TensorPlan
+from .arena import Slot, TensorPlan
 from .compare import compare
 from .failure import CandidateFailure, blamed
 from .problem import Drawn, Parameters, Shape, Signature
-from .worker import Worker
+from .seat import Seat
 
 POISON_BYTE = 0xFF
 """All ones is NaN in every float format: what is not written stays wrong."""
 WITHHELD_SHARE = 256
 """One element in this many stays wrong until the clock runs, so that nothing can be computed ahead."""
+
+
+@dataclass(frozen=True)
+class CallTime:
+    """What one call took."""
+
+    elapsed_s: float
+    """From the reveal to the last byte taken by the judge's clock, or between the device's events."""
+    overhead_s: float | None = None
+    """Two events with nothing between them; None by the judge's clock."""
 
 
 @dataclass(frozen=True)
@@ -41,47 +51,52 @@ class Trial:
 
     def __init__(
         self,
-        worker: Worker,
-        arena: Arena,
+        seat: Seat,
         signature: Signature,
         shape: Shape,
         parameters: Parameters,
         limits: CallLimits,
     ) -> None:
-        self._worker = worker
-        self._arena = arena
+        self._worker = seat.worker
+        self._arena = seat.arena
+        self._place = seat.place
         self._shape = shape
         self._limits = limits
-        slots = iter(arena.place(signature.tensors))
+        slots = iter(seat.arena.place(signature.tensors))
         self._inputs = [next(slots) for plan in signature.inputs if isinstance(plan, TensorPlan)]
         self._parameters = [next(slots) for _ in signature.parameters]
         self._outputs = [next(slots) for _ in signature.outputs]
         self._taken = [torch.empty_like(slot.tensor) for slot in self._outputs]
         for slot, value in zip(self._parameters, parameters, strict=True):
             slot.tensor.copy_(value)
+        self._place.settle()
         layout = _layout(signature, self._inputs, self._parameters, self._outputs)
-        with blamed(worker, self._where("setting up"), limits.setup_s):
-            worker.configure(layout, limits.setup_s)
+        with blamed(seat.worker, self._where("setting up"), limits.setup_s):
+            seat.worker.configure({**layout, **seat.launches(signature, shape)}, limits.setup_s)
 
-    def run(self, drawn: Drawn, case: str) -> float:
-        """One call on fresh inputs; returns seconds from the reveal to the last byte taken.
+    def run(self, drawn: Drawn, case: str) -> CallTime:
+        """One call on fresh inputs.
 
         Raises:
             CandidateFailure: it failed, wrote outside its outputs, or changed its inputs.
         """
         withheld = self._prepare(drawn)
+        self._place.chill()
+        self._place.settle()
         doing = self._where("calling it", case)
         with blamed(self._worker, doing, self._limits.call_s):
             start = time.perf_counter_ns()
             for flat, indices, values in withheld:
                 flat.index_copy_(0, indices, values)
-            self._worker.call(self._limits.call_s)
+            self._place.settle()
+            times = self._worker.call(self._limits.call_s)
             # The copy is inside the region: what a thread of the candidate writes later is not taken.
             for target, slot in zip(self._taken, self._outputs, strict=True):
                 target.copy_(slot.tensor)
+            self._place.settle()
             elapsed_s = (time.perf_counter_ns() - start) / 1e9
         self._check_memory(drawn, case)
-        return elapsed_s
+        return CallTime(elapsed_s) if times is None else CallTime(*times)
 
     def compare(self, drawn: Drawn, tolerance: Tolerance) -> tuple[OutputError, ...]:
         """The last call's outputs against what is right."""
@@ -113,7 +128,7 @@ class Trial:
         for slot, value in zip(self._inputs, drawn.inputs, strict=True):
             slot.tensor.copy_(value)
             count = max(1, value.numel() // WITHHELD_SHARE)
-            indices = torch.randint(value.numel(), (count,))
+            indices = torch.randint(value.numel(), (count,), device=value.device)
             flat = slot.tensor.view(-1)
             flat[indices] = _wrong(flat.dtype)
             withheld.append((flat, indices, value.reshape(-1)[indices]))

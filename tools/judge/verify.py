@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-
 from ...memory.schema import OutputError, ShapeResult, Task, Tolerance
-from .arena import Arena, required_bytes
+from .arena import required_bytes
 from .bench import Bench, Program
 from .compare import compare
+from .place import Place
 from .problem import Drawn, Parameters, Problem, Shape
 from .trial import CallLimits, Trial
 
@@ -24,7 +23,9 @@ class Verifier:
     bench: Bench
     task: Task
     problem: Problem
-    generator: torch.Generator
+    place: Place
+    shapes: list[Shape]
+    """The timed shapes, then the hidden ones."""
 
     def verify(self, program: Program, report: Callable[[int, int], None]) -> list[ShapeResult]:
         """All shapes and cases.
@@ -35,23 +36,22 @@ class Verifier:
         Raises:
             CandidateFailure: at the first case that fails.
         """
-        shapes = self.problem.shapes(self.generator)
         limits = CallLimits.of(self.task.constraints)
         results = []
-        size = max(required_bytes(self.problem.signature(shape).tensors) for shape in shapes)
-        with Arena(size) as arena, self.bench.start(program, arena) as worker:
-            for position, shape in enumerate(shapes):
-                parameters = self.problem.draw_parameters(self.generator)
-                trial = Trial(worker, arena, self.problem.signature(shape), shape, parameters, limits)
+        size = max(required_bytes(self.problem.signature(shape).tensors) for shape in self.shapes)
+        with self.bench.seat(program, self.place, size) as seat:
+            for position, shape in enumerate(self.shapes):
+                parameters = self.problem.draw_parameters()
+                trial = Trial(seat, self.problem.signature(shape), shape, parameters, limits)
                 results.append(self._check_shape(trial, shape, parameters, position))
-                report(position + 1, len(shapes))
+                report(position + 1, len(self.shapes))
         return results
 
     def _check_shape(self, trial: Trial, shape: Shape, parameters: Parameters, position: int) -> ShapeResult:
         worst: dict[str, OutputError] = {}
         checked = 0
         for case in self._cases(shape, position):
-            drawn = self.problem.draw(shape, case, parameters, self.generator)
+            drawn = self.problem.draw(shape, case, parameters)
             if not is_sound(self.problem, shape, drawn, parameters, self.task.tolerance):
                 continue
             trial.run(drawn, case)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from ...memory.errors import HarnessError
-from .worker_spec import CONFIGURE, CONFINED, DELIVERED, GO, READY, WorkerEnd, WorkerSpec
+from .worker_spec import CONFIGURE, CONFINED, DELIVERED, GO, READY, TIMES, WorkerEnd, WorkerSpec
 
 ZYGOTE_START_TIMEOUT_S = 120
 CONFINEMENT_TIMEOUT_S = 30
@@ -36,12 +36,24 @@ class WorkerEnded(Exception):
 class Worker:
     """One confined process. It is never used again after it ran candidate code for one purpose."""
 
-    def __init__(self, pidfd: int, command: int, reply: int, status: int, output: BinaryIO) -> None:
+    def __init__(
+        self,
+        pidfd: int,
+        command: int,
+        reply: int,
+        status: int,
+        output: BinaryIO,
+        *,
+        timed: bool = False,
+        channel: socket.socket | None = None,
+    ) -> None:
         self._pidfd = pidfd
         self._command = command
         self._reply = reply
         self._status = status
         self._output = output
+        self._timed = timed
+        self._channel = channel
         self._poll = select.poll()
         self._poll.register(reply, select.POLLIN)
 
@@ -66,16 +78,32 @@ class Worker:
         """
         self._expect(READY, timeout_s)
 
+    def give(self, descriptor: int) -> None:
+        """Hand a launcher the memory that it is to work in."""
+        assert self._channel is not None
+        socket.send_fds(self._channel, [b"m"], [descriptor])
+
     def configure(self, layout: dict[str, object], timeout_s: float) -> None:
         """Bind the next calls to a layout of the shared memory."""
         data = json.dumps(layout).encode()
         self._send(CONFIGURE + struct.pack("=I", len(data)) + data, timeout_s)
         self._expect(READY, timeout_s)
 
-    def call(self, timeout_s: float) -> None:
-        """One call: returns the moment the worker says that it delivered."""
+    def call(self, timeout_s: float) -> tuple[float, float] | None:
+        """One call: returns the moment the worker says that it delivered.
+
+        Returns:
+            (elapsed_s, overhead_s) by the device's events from a worker that times itself, else None.
+        """
         self._send(GO, timeout_s)
         self._expect(DELIVERED, timeout_s)
+        if not self._timed:
+            return None
+        data = os.read(self._reply, TIMES.size)
+        if len(data) != TIMES.size:
+            raise WorkerEnded
+        elapsed_s, overhead_s = TIMES.unpack(data)
+        return elapsed_s, overhead_s
 
     def wait_end(self, timeout_s: float) -> WorkerEnd:
         """Wait for a worker that ends by itself, such as a compiler.
@@ -112,6 +140,8 @@ class Worker:
         for descriptor in (self._pidfd, self._command, self._reply, self._status):
             os.close(descriptor)
         self._output.close()
+        if self._channel is not None:
+            self._channel.close()
 
     def __enter__(self) -> Self:
         return self
@@ -145,7 +175,7 @@ class Worker:
 
 
 class Zygote:
-    """A fork server of one kind (`native` or `torch`), started on the first use."""
+    """A fork server of one kind, started on the first use."""
 
     def __init__(self, preload: str, environment: dict[str, str]) -> None:
         self._preload = preload
@@ -153,8 +183,8 @@ class Zygote:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
-    def spawn(self, spec: WorkerSpec, shared: int) -> Worker:
-        """Fork a worker; `shared` is the descriptor of the shared memory.
+    def spawn(self, spec: WorkerSpec, shared: int, channel: socket.socket | None = None) -> Worker:
+        """Fork a worker; `shared` is the descriptor of the shared memory, or the far end of `channel`.
 
         Raises:
             HarnessError: the zygote is gone.
@@ -178,7 +208,9 @@ class Zygote:
                 os.close(descriptor)
         if not data or not descriptors:
             raise HarnessError(f"the {self._preload} zygote is gone")
-        worker = Worker(descriptors[0], command_write, reply_read, status_read, output)
+        worker = Worker(
+            descriptors[0], command_write, reply_read, status_read, output, timed=spec.timed, channel=channel
+        )
         worker.wait_confined()
         return worker
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import struct
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from .sandbox import Access, Limits
 
-Kind = Literal["cpp", "pytorch", "empty", "exec"]
+Kind = Literal["cpp", "pytorch", "interpreter", "launcher", "empty", "exec", "nvrtc", "triton"]
+"""Programs that are called; then what runs to its end: a command, and the two compilers of device code."""
+Preload = Literal["native", "torch", "cuda", "triton", "interpreter"]
+"""What a zygote has imported: nothing, torch, the CUDA driver's and NVRTC's bindings, Triton, Triton's interpreter."""
 
 CONFIGURE, GO, DELIVERED, READY = b"s", b"g", b"d", b"r"
+TIMES = struct.Struct("=dd")
+"""elapsed_s and overhead_s behind `DELIVERED`, from workers that run no host code of a candidate."""
 CONFINED = b"c"
 """Sent before any code of the candidate runs: what fails earlier is the judge's fault, what fails later is not."""
 
@@ -22,6 +28,7 @@ EXIT_SHAPE = 74
 EXIT_DTYPE = 75
 EXIT_PARAMETERS = 76
 EXIT_MEMORY = 77
+EXIT_LAUNCH = 78
 
 
 @dataclass(frozen=True)
@@ -34,11 +41,11 @@ class WorkerSpec:
     access: Access
     limits: Limits
     target: str = ""
-    """cpp: the library; pytorch: the candidate's file."""
+    """The library, the candidate's file or the source to compile."""
     entry: str = ""
     """cpp: the C symbol; pytorch: the class."""
     arguments: tuple[str, ...] = ()
-    """exec: the command line, its first word an absolute path."""
+    """exec: the command line, its first word an absolute path; compilers of device code: their options."""
     uid: int | None = None
     """The user it becomes; None keeps the judge's."""
     threads: int = 1
@@ -46,6 +53,11 @@ class WorkerSpec:
     """The core it is pinned to."""
     shared_bytes: int = 0
     """Size of the shared memory."""
+    gpu: bool = False
+    """Whether it may use the GPU; the shared memory is the GPU's then."""
+    timed: bool = False
+    """Whether it times its calls itself, by the device's events; only where nobody's host code could lie."""
+    allow_tf32: bool = False
     construction_seed: int = 0
     """pytorch: seeds torch before the model is constructed, as the reference was."""
     init_inputs: str = "[]"

@@ -14,14 +14,22 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import NoReturn
 
-from . import runner, sandbox
+from . import sandbox
+from .programs import serving
 from .worker_spec import CONFINED, WorkerEnd, WorkerSpec
 
 MAX_REQUEST_BYTES = 64 * 1024
 # command pipe, reply pipe, shared memory, output file, status pipe
 DESCRIPTORS = 5
+PRELOADED: dict[str, tuple[str, ...]] = {
+    "native": ("cpp", "empty"),
+    "torch": ("pytorch",),
+    "cuda": ("launcher", "nvrtc"),
+}
+"""The programs that a zygote imports for all its workers, who may be unable to read the interpreter; none computes."""
 MAX_DESCRIPTORS = 4096
 
 
@@ -115,7 +123,7 @@ def _worker(spec: WorkerSpec, command: int, reply: int, shared: int) -> None:
         os.sched_setaffinity(0, {spec.cpu})
     sandbox.confine(spec.access, spec.limits)
     os.write(reply, CONFINED)
-    runner.run(spec, command, reply, shared)
+    serving.run(spec, command, reply, shared)
 
 
 def _keep_only(descriptors: tuple[int, ...]) -> None:
@@ -128,11 +136,11 @@ def _keep_only(descriptors: tuple[int, ...]) -> None:
 
 
 def main() -> None:
-    """Entry point of the zygote's process: `zygote FD native|torch`."""
+    """Entry point of the zygote's process: `zygote FD PRELOAD`."""
     control = socket.socket(fileno=int(sys.argv[1]))
     sandbox.die_with_parent()
-    if sys.argv[2] == "torch":
-        import torch  # noqa: F401  the one import that every worker of this zygote shares
+    for name in PRELOADED[sys.argv[2]]:
+        import_module(f".programs.{name}", __package__)
 
     gc.collect()
     gc.freeze()

@@ -33,13 +33,13 @@ from kernelguild.server.search.agent import LeaseContext
 from kernelguild.server.search.coordinator import Coordinator
 from kernelguild.server.search.journal import Journal
 from kernelguild.tools.evaluator import Evaluator
-from kernelguild.tools.judge.device import this_device
+from kernelguild.tools.judge.device import site_of
 from kernelguild.tools.judge.executor import OnProgress
 from kernelguild.tools.judge.request import EvaluationRequest, Judged
 from kernelguild.tools.judge.version import JUDGE_VERSION
 
 BOUND_S = 20.0
-DEVICE = this_device()
+DEVICE = site_of("cpu").device
 
 Answer = Callable[[str], Awaitable[float | None]]
 """Source -> time(candidate) / time(baseline), None for a program that does not compile."""

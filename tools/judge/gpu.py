@@ -1,0 +1,52 @@
+"""The GPU as a place for tensors, by torch and the driver's bindings."""
+
+from __future__ import annotations
+
+import torch
+
+from ...memory.errors import UnavailableError
+from ...memory.schema import DeviceKind
+from .arena import Arena
+
+FLUSH_SHARE = 2
+"""The L2 cache is overwritten with this many times its size."""
+
+
+class Gpu:
+    """The first GPU that this process may see.
+
+    Raises:
+        UnavailableError: torch or the driver cannot use it.
+    """
+
+    kind: DeviceKind = "cuda"
+
+    def __init__(self) -> None:
+        try:
+            from cuda.bindings import driver
+        except ImportError as error:
+            raise UnavailableError(f"{error.name} is missing: pip install 'kernelguild[cuda]'") from None
+        if not torch.cuda.is_available():
+            built = torch.version.cuda or "no CUDA"
+            raise UnavailableError(f"torch {torch.__version__} (built with {built}) finds no GPU that it can use")
+        properties = torch.cuda.get_device_properties(0)
+        self._driver = driver
+        self.sm_count = int(properties.multi_processor_count)
+        major, minor = properties.major, properties.minor
+        # From Hopper on, some instructions exist for the very architecture alone.
+        self.arch = f"sm_{major}{minor}" + ("a" if major >= 9 else "")
+        self._flush = torch.empty(FLUSH_SHARE * properties.L2_cache_size, dtype=torch.uint8, device="cuda")
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+
+    def arena(self, size_bytes: int) -> Arena:
+        from .device_memory import DeviceMemory  # imports the driver's bindings, which were found above
+
+        return Arena(DeviceMemory(size_bytes))
+
+    def settle(self) -> None:
+        torch.cuda.synchronize()
+
+    def chill(self) -> None:
+        """Overwrite the L2 cache and reset lines that a kernel made persistent."""
+        self._driver.cuCtxResetPersistingL2Cache()
+        self._flush.zero_()

@@ -1,0 +1,55 @@
+"""Where the tensors of a task live: this host's memory or a GPU's."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ...memory.schema import DeviceKind
+from .arena import Arena
+from .host_memory import HostMemory
+
+
+class Place(Protocol):
+    """One device as the judge uses it."""
+
+    @property
+    def kind(self) -> DeviceKind: ...
+
+    @property
+    def sm_count(self) -> int:
+        """Streaming multiprocessors; 0 where there are none."""
+        ...
+
+    @property
+    def arch(self) -> str:
+        """Its architecture, such as `sm_90a`; empty for a host."""
+        ...
+
+    def arena(self, size_bytes: int) -> Arena:
+        """Memory to share with one worker."""
+        ...
+
+    def settle(self) -> None:
+        """Wait for everything that was issued here."""
+        ...
+
+    def chill(self) -> None:
+        """Leave nothing of the inputs in the caches that candidates share with the judge."""
+        ...
+
+
+class Host:
+    """The processor. Its caches stay as they are: the judge has just written the inputs, as any caller would have."""
+
+    kind: DeviceKind = "cpu"
+    sm_count = 0
+    arch = ""
+
+    def arena(self, size_bytes: int) -> Arena:
+        return Arena(HostMemory(size_bytes))
+
+    def settle(self) -> None:
+        pass
+
+    def chill(self) -> None:
+        pass

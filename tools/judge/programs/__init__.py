@@ -1,0 +1,1 @@
+"""What runs inside workers: one module per kind of program. Nothing written here is believed."""
