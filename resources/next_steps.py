@@ -32,6 +32,14 @@ _TRY_NEXT = {
         "accumulators (register_accumulation), fewer passes over memory (light_fusion), cheaper arithmetic in the "
         "inner loop (invariant_hoisting)"
     ),
+    Language.CUDA: (
+        "wider and coalesced accesses (vectorized_load), keeping data in registers or shared memory instead of reading "
+        "it again (shared_memory_tiling), more work per thread (thread_coarsening), fewer launches (light_fusion)"
+    ),
+    Language.TRITON: (
+        "other block constants, num_warps and num_stages, one pass over memory instead of several (light_fusion), more "
+        "rows or columns per program (thread_coarsening), conditions (when) with constants of their own per shape"
+    ),
     Language.PYTORCH: (
         "fewer and fused operations, in-place variants, no temporaries or copies (light_fusion), or the same task in "
         "language cpp"

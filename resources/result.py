@@ -11,6 +11,7 @@ from ..memory.schema import (
     Artifact,
     Evaluation,
     Isolation,
+    KernelResources,
     Language,
     MeasuredTiming,
     OutputError,
@@ -24,6 +25,7 @@ from .next_steps import next_steps
 from .untrusted import clean
 
 SIGNIFICANT_DIGITS = 4
+MAX_KERNEL_NAME_CHARS = 200
 ARTIFACT_URI = "artifact://{digest}"
 
 
@@ -77,6 +79,20 @@ class FindingFact(Record):
     evidence: str
 
 
+class KernelFact(Record):
+    """What one compiled kernel takes of a GPU."""
+
+    kernel: str
+    target: str
+    registers: int | None = None
+    """Of a thread."""
+    shared_bytes: int | None = None
+    """Of a block."""
+    spill_bytes: int | None = None
+    """Stored to and loaded from local memory because registers ran out; 0 is good."""
+    variant: str = ""
+
+
 class IsolationFact(Record):
     """What confined the compiler and the candidate; several layers are one string, to cost a model little."""
 
@@ -118,6 +134,7 @@ class EvaluationResult(Record):
     timing_unavailable: str | None = None
     findings: tuple[FindingFact, ...] = ()
     shapes: tuple[ShapeFact, ...] = ()
+    kernels: tuple[KernelFact, ...] = ()
     diagnostics: Untrusted | None = None
     output_tail: Untrusted | None = None
     isolation: IsolationFact | None = None
@@ -154,6 +171,7 @@ def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationR
             FindingFact(kind=finding.kind, evidence=clean(finding.evidence)) for finding in evaluation.findings
         ),
         shapes=tuple(_shape(shape) for shape in evaluation.shapes),
+        kernels=tuple(_kernel(kernel) for kernel in report.kernels) if report else (),
         diagnostics=_untrusted("compiler", report.diagnostics) if report else None,
         output_tail=_untrusted("candidate", evaluation.output_tail),
         isolation=_isolation(evaluation.isolation) if evaluation.isolation else None,
@@ -167,6 +185,19 @@ def link(artifact: Artifact) -> Link:
     """Where the artifact can be read."""
     return Link(
         name=clean(artifact.name), uri=ARTIFACT_URI.format(digest=artifact.digest), size_bytes=artifact.size_bytes
+    )
+
+
+def _kernel(kernel: KernelResources) -> KernelFact:
+    spills = (kernel.spill_store_bytes, kernel.spill_load_bytes)
+    known = [count for count in spills if count is not None]
+    return KernelFact(
+        kernel=clean(kernel.kernel)[:MAX_KERNEL_NAME_CHARS],
+        target=kernel.target,
+        registers=kernel.registers,
+        shared_bytes=kernel.shared_bytes,
+        spill_bytes=sum(known) if known else None,
+        variant=clean(kernel.variant),
     )
 
 

@@ -87,6 +87,7 @@ def _keep_the_core(result: EvaluationResult, excess: int) -> EvaluationResult:
             "message": result.message[:CORE_CHARS],
             "timing_unavailable": None if timing is None else timing[:CORE_CHARS],
             "isolation": None,
+            "kernels": (),
             "artifacts": result.artifacts[-1:],
         }
     )

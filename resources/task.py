@@ -28,8 +28,7 @@ def task_markdown(task: Task) -> str:
         f"# Task {task.name}",
         f"id `{task.id}`, seed in language `{task.seed.language.value}`, baseline: {task.baseline}",
         clean(task.description),
-        "## A candidate in language cpp",
-        _cpp_contract(task),
+        *_device_contracts(task),
         "## A candidate in language pytorch",
         _pytorch_contract(task),
         *_tensors(task),
@@ -72,6 +71,40 @@ def _cpp_contract(task: Task) -> str:
     return f"{fence(c_signature(task), 'cpp')}\n{rules}"
 
 
+def _device_contracts(task: Task) -> list[str]:
+    """C++ for the processor; kernels without host code for a GPU."""
+    if task.device == "cpu":
+        return ["## A candidate in language cpp", _cpp_contract(task)]
+    return ["## A candidate in language cuda or triton", _launch_plan_contract(task)]
+
+
+def _launch_plan_contract(task: Task) -> str:
+    if isinstance(task.reference, KernelBenchReference):
+        names = (
+            "input0, input1, ... (what get_inputs() returns), parameter0, ... (the state_dict in its order), output0, "
+            "..., symbol0, ... (the integers of get_init_inputs())"
+        )
+    else:
+        names = ", ".join([*(tensor.name for tensor in (*task.inputs, *task.outputs)), *task.symbols])
+    return f"""One file of kernels, no host code. Its leading comment (CUDA: `/* */`, Triton: `#` lines or the docstring) is the
+launch plan, YAML:
+
+```yaml
+kernelguild:
+  scratch: [{{name: partial, dtype: float32, shape: [1024], zeroed: true}}]   # optional device memory for one call
+  steps:                       # launched in this order
+    - kernel: my_kernel
+      grid: [cdiv(1000, 4)]    # expressions: + - * // %, comparisons, min, max, cdiv, symbols, device.sm_count
+      block: [256]             # cuda; also shared_bytes (dynamic), cluster
+      arguments: [{names.split(",")[0].strip()}, 1000]  # default: inputs, parameters, outputs, scratch, symbols
+      when: 1                  # optional condition: the step is left out where it is 0
+      constants: {{BLOCK: 1024}} # triton: the tl.constexpr parameters; also num_warps, num_stages
+```
+
+Names: {names}. Tensors are contiguous, 256-byte aligned; cuda also has `tensor_maps` (name, tensor, box, swizzle) for
+TMA, passed as `const __grid_constant__ CUtensorMap`. Outputs and scratch hold garbage before each call."""
+
+
 def _pytorch_contract(task: Task) -> str:
     if isinstance(task.reference, FunctionReference):
         call = ", ".join(tensor.name for tensor in task.inputs)
@@ -93,8 +126,9 @@ def _tensors(task: Task) -> list[str]:
 
 def _limits(task: Task) -> str:
     limits, tolerance = task.constraints, task.tolerance
+    where = "on a GPU" if task.device == "cuda" else f"{limits.threads} thread(s)"
     return (
-        f"{limits.threads} thread(s); compile {limits.compile_timeout_s:g} s, one call {limits.call_timeout_s:g} s, "
+        f"{where}; compile {limits.compile_timeout_s:g} s, one call {limits.call_timeout_s:g} s, "
         f"memory {limits.memory_bytes >> 20} MiB; an output passes where |y - ref| <= {tolerance.relative:g} * |ref| + "
         f"{tolerance.rms:g} * rms(ref)."
     )

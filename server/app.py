@@ -33,7 +33,8 @@ follow them. The verdict is the tools' alone: report no speedup that profile did
 - task: the path of a task.yaml or its folder in the workspace, kernelbench:FILE.py for a KernelBench problem,
   or the name of a task that was used before.
 - source (text) or path (file in the workspace), exactly one. Languages: cpp (extern "C" function, see the task's
-  signature) and pytorch (class ModelNew).
+  signature), cuda and triton (kernels alone, with a launch plan as YAML in the leading comment) and pytorch (class
+  ModelNew). For a GPU prefer cuda or triton.
 - status passed means correct; verdict says faster, slower or inconclusive (no difference beyond the noise). A failed
   status is a result, not an error: read message, diagnostics, shapes, findings.
 - Work that takes longer than wait_s answers status=running with a job_id: call job with action=result.

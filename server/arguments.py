@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from ..memory.errors import InputError
 from ..memory.schema import CONTENT_ID_HEX_DIGITS, Candidate, Language, Task
-from ..tools.candidates import candidate_from_source, language_of, load_candidate
+from ..tools.candidates import candidate_from_source, load_candidate
 from ..tools.tasks import KERNELBENCH_PREFIX, load_task
 
 if TYPE_CHECKING:
@@ -83,4 +83,4 @@ async def resolve_candidate(
     if source:
         return candidate_from_source(source, language or task.seed.language)
     located = locate(path)
-    return await anyio.to_thread.run_sync(partial(load_candidate, located, language or language_of(located)))
+    return await anyio.to_thread.run_sync(partial(load_candidate, located, language))

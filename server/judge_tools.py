@@ -30,17 +30,19 @@ MAX_CHARS = 60_000
 TaskName = Annotated[str, Field(description="task.yaml or its folder, kernelbench:FILE.py, or a stored task's name")]
 Source = Annotated[str, Field(description="Source text; or use path")]
 SourcePath = Annotated[str, Field(description="Source file in the workspace")]
-LanguageName = Annotated[Literal["auto", "cpp", "pytorch"], Field(description="auto: by path suffix, else the seed's")]
+LanguageName = Annotated[
+    Literal["auto", "cpp", "cuda", "triton", "pytorch"], Field(description="auto: by path suffix, else the seed's")
+]
 Fresh = Annotated[bool, Field(strict=True, description="Measure again despite a stored verdict")]
 Wait = Annotated[int, Field(strict=True, ge=0, le=MAX_WAIT_S, description="Seconds until a job id answers instead")]
 Chars = Annotated[int, Field(strict=True, ge=MIN_CHARS, le=MAX_CHARS, description="Limit of the answer")]
 
 COMPILE = (
-    "Compile a kernel (C++ or PyTorch source) for a task: compiler errors and warnings with lines. "
-    "Cheapest check; then verify."
+    "Compile a kernel (C++, CUDA, Triton or PyTorch source) for a task: compiler errors with lines, "
+    "registers, spills. Then verify."
 )
 VERIFY = (
-    "Check a kernel's correctness: compiles, runs it sandboxed on the task's and hidden shapes, compares with the "
+    "Check a kernel's correctness: runs it sandboxed on the task's and hidden shapes, compares with the "
     "PyTorch reference. Errors per output and shape. Then profile."
 )
 PROFILE = (

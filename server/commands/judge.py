@@ -6,6 +6,8 @@ import argparse
 from functools import partial
 from pathlib import Path
 
+from ...memory.schema import Language
+
 HELP = {
     "compile": "compile a candidate and show the compiler's errors and warnings",
     "verify": "check that a candidate is right, at the task's shapes and at hidden ones",
@@ -20,7 +22,8 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         parser.add_argument(
             "--task", required=True, help="task.yaml or its folder, kernelbench:FILE.py, or a stored task's name"
         )
-        parser.add_argument("--language", choices=("cpp", "pytorch"), help="default: by the file's suffix")
+        languages = [language.value for language in Language]
+        parser.add_argument("--language", choices=languages, help="default: by the file's suffix")
         parser.add_argument("--fresh", action="store_true", help="judge again despite a stored verdict")
         parser.add_argument("--json", action="store_true", help="print the tool's structured result")
         parser.add_argument("--home", type=Path, help="where everything is stored")
