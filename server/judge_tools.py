@@ -31,7 +31,7 @@ TaskName = Annotated[str, Field(description="task.yaml or its folder, kernelbenc
 Source = Annotated[str, Field(description="Source text; or use path")]
 SourcePath = Annotated[str, Field(description="Source file in the workspace")]
 LanguageName = Annotated[
-    Literal["auto", "cpp", "cuda", "triton", "pytorch"], Field(description="auto: by path suffix, else the seed's")
+    Literal["auto", "cpp", "cuda", "triton", "pytorch"], Field(description="auto: by suffix, else the seed's")
 ]
 Fresh = Annotated[bool, Field(strict=True, description="Measure again despite a stored verdict")]
 Wait = Annotated[int, Field(strict=True, ge=0, le=MAX_WAIT_S, description="Seconds until a job id answers instead")]
