@@ -20,6 +20,11 @@ def matmuls() -> bytes:
     return gzip.decompress((DATA / "ncu_matmul_h200.csv.gz").read_bytes())
 
 
+def copy() -> bytes:
+    """One launch of a copy of 256 MiB by float4, with the metrics that `--set full` leaves out."""
+    return gzip.decompress((DATA / "ncu_copy_h200.csv.gz").read_bytes())
+
+
 def small_table() -> tuple[str, str, str]:
     """Header, units and row of the naive product, cut to the launch, its duration and its DRAM traffic."""
     lines = [next(csv.reader([line])) for line in naive_gemm().decode().splitlines()[-3:]]

@@ -10,7 +10,7 @@ from kernelguild.memory.schema.profiling import KernelProfile, Metric, Profiling
 from kernelguild.tools.judge.deep.figures import Peaks
 from kernelguild.tools.judge.deep.ncu_csv import Launch, NcuReport, RawMetric, parse
 from kernelguild.tools.judge.deep.report import DESCRIBED, elapsed_cycles, report_of
-from profiles import matmuls, naive_gemm
+from profiles import copy, matmuls, naive_gemm
 
 PEAKS = Peaks(
     "measured copy and matrix products", 4300.0,
@@ -112,7 +112,7 @@ def test_the_bottleneck_states_the_figures_it_rests_on(kernel: KernelProfile) ->
     assert kernel.bottleneck.kind == "memory"
     reasons = " ".join(kernel.bottleneck.reasons)
     assert "compute unit runs at 77.8 % of its peak, the busiest memory unit at 86.2 %" in reasons
-    assert "of the memory levels L1 and shared memory is the busiest" in reasons
+    assert "the busiest memory unit is in L1 and shared memory" in reasons
     # The ridge is 51e12 / 4300e9 = 11.86 FLOP/byte.
     assert "512 FLOP/byte against a ridge of 11.9 is above the ridge" in reasons
     assert "the queue of shared-memory and special instructions is full" in reasons
@@ -137,6 +137,26 @@ def test_each_class_of_bottleneck_is_told_by_the_two_peaks() -> None:
     assert kinds == ["latency", "latency", "compute", "compute", "latency"]
     idle = report_of(parse(matmuls())).kernels[0].bottleneck.reasons
     assert "128 blocks fill 0.97 of one wave: multiprocessors stand idle" in idle
+
+
+def test_a_copy_is_bound_by_dram() -> None:
+    kernel = report_of(parse(copy()), PEAKS).kernels[0]
+    # 513,073,664 bytes in 124,000 ns; 2 * 256 MiB would be 536,870,912, a part of which stays in L2.
+    assert kernel.memory.dram_bandwidth_gb_s.value == pytest.approx(4137.69, rel=1e-6)
+    assert kernel.bottleneck.kind == "memory"
+    reasons = " ".join(kernel.bottleneck.reasons)
+    assert "DRAM moves 4138 GB/s, 96.2 % of the 4300 GB/s of a measured copy" in reasons
+    # L2 is at 92.2 %, but the busiest unit's 86.01 % are those of DRAM.
+    assert "the busiest memory unit is in DRAM" in reasons
+    # 32 lanes of 16 bytes are 16 sectors of 32 bytes.
+    assert kernel.memory.global_load_sectors_per_request.value == 16
+    assert kernel.roofline.achieved_tflops.value == 0
+    assert "no floating-point operation" in kernel.roofline.peak_tflops.source
+
+
+def test_metrics_that_must_be_asked_for_are_figures_where_they_were() -> None:
+    mix = report_of(parse(copy())).kernels[0].instructions
+    assert (mix.int_instructions.value, mix.special_func_ops.value) == (134_217_728, 0)
 
 
 def test_the_total_goes_by_duration() -> None:

@@ -72,7 +72,8 @@ def test_only_the_named_kernels_are_profiled_with_clocks_as_they_are() -> None:
     ("log", "printed", "why"),
     [
         (PERMISSION, "", "NVreg_RestrictProfilingToAdminUsers=0"),
-        (NOTHING, "", "launched none of the named kernels"),
+        (NOTHING, "", "launched none of the named kernels, but nothing; is there a GPU?"),
+        (f"{NOTHING}Available Kernels:\n1. copy\n", "", "launched none of the named kernels, but copy"),
         ("==ERROR== The application returned an error code (3).\n", "", "the call itself failed under the profiler"),
         ("==ERROR== Failed to initialize the profiler: LibraryNotLoaded\n", "", "gVisor"),
         ("==ERROR== Profiling is not supported on this device\n", "", "ncu --list-chips"),

@@ -34,10 +34,7 @@ def classify(
         return Bottleneck(kind="latency", reasons=(*reasons, *_waiting(figures, stalls)))
     reasons += _roof(roofline, memory)
     if memory_pct >= compute_pct:
-        known = {name: level.value for name, level in levels.items() if level.value is not None}
-        if known:
-            reasons.insert(1, f"of the memory levels {max(known, key=lambda name: known[name])} is the busiest")
-        return Bottleneck(kind="memory", reasons=(*reasons, *_longest(stalls)))
+        return Bottleneck(kind="memory", reasons=(*reasons, *_level(levels, memory_pct), *_longest(stalls)))
     return Bottleneck(kind="compute", reasons=(*reasons, *_longest(stalls)))
 
 
@@ -61,12 +58,26 @@ def _longest(stalls: tuple[Stall, ...]) -> list[str]:
     return [f"{first.share_pct:.0f} % of the cycles between two instructions of a warp: {first.meaning}"]
 
 
-def _roof(roofline: Roofline, memory: MemoryFigures) -> list[str]:
-    peak, bandwidth = roofline.peak_tflops.value, memory.peak_bandwidth_gb_s.value
-    intensity, share = roofline.arithmetic_intensity_flop_per_byte.value, roofline.bound_share_pct.value
-    if peak is None or bandwidth is None or intensity is None or share is None:
+def _level(levels: dict[str, Metric], memory_pct: float) -> list[str]:
+    """The level that the busiest memory unit belongs to: the one with the same figure."""
+    known = {name: abs(level.value - memory_pct) for name, level in levels.items() if level.value is not None}
+    if not known:
         return []
-    ridge = 1000 * peak / bandwidth
-    side = "above the ridge: DRAM does not bound it" if intensity >= ridge else "below the ridge: DRAM bounds it"
-    place = f"roofline: {intensity:.3g} FLOP/byte against a ridge of {ridge:.3g} is {side}"
-    return [f"{place}; it reaches {share:.1f} % of the bound"]
+    return [f"the busiest memory unit is in {min(known, key=lambda name: known[name])}"]
+
+
+def _roof(roofline: Roofline, memory: MemoryFigures) -> list[str]:
+    """Against the measured peaks, as far as there are any."""
+    reasons = []
+    moved, bandwidth = memory.dram_bandwidth_gb_s.value, memory.peak_bandwidth_gb_s.value
+    if moved is not None and bandwidth:
+        share = 100 * moved / bandwidth
+        reasons.append(f"DRAM moves {moved:.4g} GB/s, {share:.1f} % of the {bandwidth:.4g} GB/s of a measured copy")
+    peak, intensity = roofline.peak_tflops.value, roofline.arithmetic_intensity_flop_per_byte.value
+    reached = roofline.bound_share_pct.value
+    if peak is not None and bandwidth and intensity is not None and reached is not None:
+        ridge = 1000 * peak / bandwidth
+        side = "above the ridge: DRAM does not bound it" if intensity >= ridge else "below the ridge: DRAM bounds it"
+        place = f"roofline: {intensity:.3g} FLOP/byte against a ridge of {ridge:.3g} is {side}"
+        reasons.append(f"{place}; it reaches {reached:.1f} % of the bound")
+    return reasons

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ....memory.errors import UnavailableError
 from ....memory.schema.profiling import ProfilingReport
+from ..failure import clean
 from .figures import NO_PEAKS, Peaks
 from .ncu_csv import HEADER_START, parse
 from .report import report_of
@@ -21,6 +22,8 @@ MAX_PROFILED = 64
 """Launches profiled in one call; ncu replays each about 40 times."""
 ERROR = re.compile(r"^==ERROR== (.+)$", re.MULTILINE)
 NO_KERNELS = "No kernels were profiled"
+AVAILABLE = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
+MAX_NAMES = 5
 CURES = {
     "ERR_NVGPUCTRPERM": (
         "the driver keeps its performance counters for administrators; run as root or with CAP_SYS_ADMIN (containers: "
@@ -91,6 +94,7 @@ def why_unavailable(ended: ToolEnd) -> str | None:
     if HEADER_START in log:
         return None
     if NO_KERNELS in log:
-        return "ncu: No kernels were profiled: the call launched none of the named kernels, or saw no GPU"
+        launched = ", ".join(clean(name) for name in AVAILABLE.findall(log)[:MAX_NAMES]) or "nothing; is there a GPU?"
+        return f"ncu: {NO_KERNELS}: the call launched none of the named kernels, but {launched[:300]}"
     words = " ".join(ended.output_tail.split())[-300:]
     return f"ncu ended with code {ended.exit_code} and wrote no table; its last words: {words or 'none'}"
