@@ -28,6 +28,7 @@ int main(int, char** argument) {
   if (cudaMalloc(&a, which == 'c' ? bytes : 1024) || cudaMalloc(&b, which == 'c' ? bytes : 1024)) return 3;
   if (which != 'u') cudaMemset(a, 0, which == 'c' ? bytes : 1024);
   if (which == 'c') copy<<<bytes / 16 / 256, 256>>>((float4*)a, (float4*)b);
+  // Without padding this lands in b.
   if (which == 'b') beyond<<<2, 256>>>(a);
   if (which == 'u') beyond<<<1, 256>>>(a);
   if (which == 'r') race<<<1, 256>>>(a);

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelguild.tools.judge.deep.ncu_csv import MAX_BYTES, NcuFormatError, parse
+from kernelguild.tools.judge.deep.report import report_of
 from kernelguild.tools.judge.deep.units import normalised
 from profiles import matmuls, naive_gemm, small_table
 
@@ -105,6 +106,7 @@ def test_a_kernels_name_is_shown_without_what_a_screen_would_obey() -> None:
     ("text", "line", "cure"),
     [
         (HEADER[:200], "line 1", "stopped while it wrote"),
+        (f"{HEADER}{',' * 2_000_000}", "line 1", "--log-file"),
         (HEADER, "line 2", "give it more time or space"),
         (f"{HEADER}\n{UNITS[:30]}", "line 2", "give it more time or space"),
         (f"{HEADER}\n{UNITS}\n{ROW[:-20]}", "line 3", "stopped while it wrote"),
@@ -144,11 +146,12 @@ def test_no_bytes_raise_anything_but_a_refusal(raw: bytes) -> None:
 def test_no_damage_to_a_real_table_raises_anything_but_a_refusal(start: int, end: int, put: str) -> None:
     damaged = TABLE[:start] + put + TABLE[end:]
     try:
-        launches = parse(damaged.encode("utf-8", "surrogatepass")).launches
+        read = parse(damaged.encode("utf-8", "surrogatepass"))
     except NcuFormatError as refused:
         assert "line" in str(refused)  # noqa: PT017
         return
-    values = [metric.value for launch in launches for metric in launch.metrics.values()]
+    report_of(read)
+    values = [metric.value for launch in read.launches for metric in launch.metrics.values()]
     assert all(value is None or math.isfinite(value) for value in values)
 
 
@@ -168,6 +171,12 @@ def test_units_come_to_one_base(unit: str, base: str, factor: float) -> None:
     found, times = normalised(unit)
     assert found == base
     assert times == pytest.approx(factor)
+
+
+@pytest.mark.parametrize("cell", ["1e101", "-1e300", "9" * 200, "1" + ",000" * 90, "inf", "NaN", "0x10", "1,5", "٣"])
+def test_what_is_no_plain_number_is_none(cell: str) -> None:
+    (launch,) = parse(TABLE.replace("248,736", cell).encode()).launches
+    assert launch.number("gpu__time_duration.sum") is None
 
 
 def test_values_are_in_the_base_unit() -> None:

@@ -131,6 +131,11 @@ def test_tool_and_runner_see_the_given_environment_and_a_private_folder(
     assert seen["HOME"] == seen["TMPDIR"]
 
 
+@pytest.mark.parametrize("trick", ['ln -s /etc/passwd "$log"', 'mkfifo "$log"', 'mkdir "$log"'])
+def test_a_log_that_is_no_file_is_not_read(tool: Tool, tmp_path: Path, trick: str) -> None:
+    assert run_tool([str(tool(trick))], "--log-file", deep_run(tmp_path)).log == b""
+
+
 def test_a_check_runs_around_the_runner(tool: Tool, tmp_path: Path) -> None:
     body = 'printf "========= COMPUTE-SANITIZER\\n========= ERROR SUMMARY: 0 errors\\n" > "$log"'
     report = sanitize(tool(body), "memcheck", deep_run(tmp_path))

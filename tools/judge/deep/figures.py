@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -59,11 +60,14 @@ def derived(launch: Launch, unit: str, formula: str, names: tuple[str, ...], wor
 
 
 def worked_out(unit: str, formula: str, work: Callable[[], float]) -> Metric:
-    """A figure by its formula; unavailable where that divides by zero."""
+    """A figure by its formula; unavailable where that divides by zero or has no finite value."""
     try:
-        return Metric(kind="derived", value=work(), unit=unit, source=formula)
+        value = work()
     except ZeroDivisionError:
         return unavailable(unit, f"{formula} divides by zero here")
+    if not math.isfinite(value):
+        return unavailable(unit, f"{formula} has no finite value here")
+    return Metric(kind="derived", value=value, unit=unit, source=formula)
 
 
 def combined(unit: str, formula: str, parts: tuple[Metric, ...], work: Callable[..., float]) -> Metric:

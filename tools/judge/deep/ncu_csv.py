@@ -13,7 +13,10 @@ from ..failure import clean
 from .units import normalised
 
 MAX_BYTES = 64 << 20
-MAX_LAUNCHES = 2000
+MAX_LAUNCHES = 256
+MAX_LINE_CHARS = 1 << 20
+"""A header of 2,238 columns has 130,000."""
+MAX_VALUE = 1e100
 MAX_MATCHES = 200
 MAX_NAME_CHARS = 300
 HEADER_START = '"ID","Process ID","Process Name","Host Name","Kernel Name"'
@@ -139,6 +142,8 @@ def _table(line: str, number: int, following: Iterator[tuple[int, str]]) -> _Tab
 
 
 def _cells(line: str, expected: int | None, number: int) -> list[str]:
+    if len(line) > MAX_LINE_CHARS:
+        raise NcuFormatError(f"line {number}: {len(line)} characters: the line is not ncu's; give ncu --log-file")
     try:
         cells = next(csv.reader([line], strict=True), [])
     except csv.Error as error:
@@ -175,7 +180,7 @@ def _metric(cell: str, unit: str, factor: float) -> RawMetric:
 
 
 def _number(cell: str) -> float | None:
-    """The number in a cell; None for an empty one, `nan`, `no data`, a name, or more digits than a float holds."""
+    """The number in a cell; None for an empty one, `nan`, `no data`, a name, or more than any counter holds."""
     text = cell.strip()
     if len(text) > MAX_NAME_CHARS or not text.isascii():
         return None
@@ -184,7 +189,7 @@ def _number(cell: str) -> float | None:
     elif not PLAIN.fullmatch(text):
         return None
     value = float(text)
-    return value if abs(value) < 1e300 else None  # a unit's factor still fits on top
+    return value if abs(value) <= MAX_VALUE else None
 
 
 def _whole(cell: str, number: int) -> int:

@@ -23,6 +23,8 @@ PATTERNS = (
 PACKAGE = "compute-sanitizer (it comes with the CUDA toolkit)"
 PRINTED = 100
 """Reports that the tool prints in full; it counts the rest."""
+PADDING_BYTES = 1 << 16
+"""Put after each allocation: without it, an overrun into a neighbouring buffer passes for an access of that buffer."""
 MAX_FINDINGS = 8
 MAX_EVIDENCE_CHARS = 600
 MARK = "========="
@@ -67,7 +69,7 @@ def sanitize(sanitizer: Path, check: Check, run: DeepRun) -> SanitizerReport:
     """
     command = [
         str(sanitizer), "--tool", check, "--print-limit", str(PRINTED), "--target-processes", "all",
-        "--report-api-errors", "no",
+        "--report-api-errors", "no", "--padding", str(PADDING_BYTES),
     ]  # fmt: skip
     return parse_log(check, run_tool(command, "--log-file", run))
 
