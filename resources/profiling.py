@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from ..memory.schema.base import Record
-from ..memory.schema.profiling import CpuProfile, KernelProfile, Metric, ProfilingReport
+from ..memory.schema import CpuProfile, KernelProfile, Metric, ProfilingReport, Record
 from .outline import Fact
 from .untrusted import clean
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kernelguild.memory.schema.profiling import (
+from kernelguild.memory.schema import (
     Bottleneck,
     CpuProfile,
     InstructionMix,

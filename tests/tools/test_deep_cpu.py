@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kernelguild.memory.schema.profiling import CpuProfile
+from kernelguild.memory.schema import CpuProfile
 from kernelguild.tools.judge.deep.cpu_counters import CpuCounters, why_refused
 
 # Waits for a line, lets a new thread do all the work, and says when it is done.

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from kernelguild.memory.schema.profiling import KernelProfile, Metric, ProfilingReport
+from kernelguild.memory.schema import KernelProfile, Metric, ProfilingReport
 from kernelguild.tools.judge.deep.figures import Peaks
 from kernelguild.tools.judge.deep.ncu_csv import Launch, NcuReport, RawMetric, parse
 from kernelguild.tools.judge.deep.report import DESCRIBED, elapsed_cycles, report_of

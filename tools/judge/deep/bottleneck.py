@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....memory.schema.profiling import Bottleneck, LaunchFigures, MemoryFigures, Metric, Roofline, Stall
+from ....memory.schema import Bottleneck, LaunchFigures, MemoryFigures, Metric, Roofline, Stall
 from .ncu_csv import Launch
 
 COMPUTE = "sm__throughput.avg.pct_of_peak_sustained_elapsed"

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ....memory.schema.profiling import CpuProfile, Metric
+from ....memory.schema import CpuProfile, Metric
 from .figures import combined, unavailable
 
 # From linux/perf_event.h.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ....memory.schema.profiling import Metric
+from ....memory.schema import Metric
 from .ncu_csv import Launch
 
 DURATION = "gpu__time_duration.sum"

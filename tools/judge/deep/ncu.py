@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....memory.errors import UnavailableError
-from ....memory.schema.profiling import ProfilingReport
+from ....memory.schema import ProfilingReport
 from ..failure import clean
 from .figures import NO_PEAKS, Peaks
 from .ncu_csv import HEADER_START, parse

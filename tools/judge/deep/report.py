@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....memory.schema.profiling import Bottleneck, KernelProfile, Metric, ProfileTotals, ProfilingReport
+from ....memory.schema import Bottleneck, KernelProfile, Metric, ProfileTotals, ProfilingReport
 from ..failure import clean
 from .bottleneck import classify
 from .figures import DURATION, NO_PEAKS, Peaks, combined, measured, total_flops, unavailable, worked_out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....memory.schema.profiling import InstructionMix, LaunchFigures, MemoryFigures, Metric, Roofline, WarpFigures
+from ....memory.schema import InstructionMix, LaunchFigures, MemoryFigures, Metric, Roofline, WarpFigures
 from .figures import (
     DURATION,
     FLOP_FORMULA,

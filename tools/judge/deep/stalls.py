@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ....memory.schema.profiling import Stall
+from ....memory.schema import Stall
 from .ncu_csv import Launch
 
 STALL = re.compile(r"smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.ratio")
