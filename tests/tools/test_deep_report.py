@@ -7,12 +7,12 @@ import dataclasses
 import pytest
 
 from kernelguild.memory.schema import KernelProfile, Metric, ProfilingReport
-from kernelguild.tools.judge.deep.figures import Peaks
+from kernelguild.tools.judge.deep.figures import RooflinePeaks
 from kernelguild.tools.judge.deep.ncu_csv import Launch, NcuReport, RawMetric, parse
 from kernelguild.tools.judge.deep.report import DESCRIBED, elapsed_cycles, report_of
 from profiles import copy, matmuls, naive_gemm
 
-PEAKS = Peaks(
+PEAKS = RooflinePeaks(
     "measured copy and matrix products", 4300.0,
     {"float32": 51.0, "float16": 677.0, "bfloat16": 670.0, "tfloat32": 350.0, "float64": 60.0},
 )  # fmt: skip

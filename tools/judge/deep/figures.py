@@ -28,7 +28,7 @@ CORE_FLOPS: Mapping[str, Mapping[str, int]] = {
 
 
 @dataclass(frozen=True)
-class Peaks:
+class RooflinePeaks:
     """What the device was measured to do at best."""
 
     source: str
@@ -39,7 +39,7 @@ class Peaks:
     """By dtype: float64, float32 (no TF32), tfloat32, float16, bfloat16, float8."""
 
 
-NO_PEAKS = Peaks("no peaks were measured on this device", None, {})
+NO_PEAKS = RooflinePeaks("no peaks were measured on this device", None, {})
 
 
 def measured(launch: Launch, name: str, unit: str, scale: float = 1.0) -> Metric:

@@ -10,7 +10,7 @@ from pathlib import Path
 from ....memory.errors import UnavailableError
 from ....memory.schema import ProfilingReport
 from ..failure import clean
-from .figures import NO_PEAKS, Peaks
+from .figures import NO_PEAKS, RooflinePeaks
 from .ncu_csv import HEADER_START, parse
 from .report import report_of
 from .sections import EXTRA_METRICS
@@ -68,7 +68,7 @@ def ncu_command(ncu: Path, kernels: Sequence[str]) -> list[str]:
     ]  # fmt: skip
 
 
-def profile(ncu: Path, run: DeepRun, kernels: Sequence[str], peaks: Peaks = NO_PEAKS) -> NcuProfile:
+def profile(ncu: Path, run: DeepRun, kernels: Sequence[str], peaks: RooflinePeaks = NO_PEAKS) -> NcuProfile:
     """Profile one call of a candidate.
 
     Raises:

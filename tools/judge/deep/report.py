@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ....memory.schema import Bottleneck, KernelProfile, Metric, ProfileTotals, ProfilingReport
 from ..failure import clean
 from .bottleneck import classify
-from .figures import DURATION, NO_PEAKS, Peaks, combined, measured, total_flops, unavailable, worked_out
+from .figures import DURATION, NO_PEAKS, RooflinePeaks, combined, measured, total_flops, unavailable, worked_out
 from .ncu_csv import Launch, NcuReport
 from .sections import dram_bytes, instructions, launch_figures, memory, roofline, warps
 from .stalls import stalls_of
@@ -18,7 +18,7 @@ CYCLES_ELAPSED = "sm__cycles_elapsed.max"
 DEVICE_NAME = "device__attribute_display_name"
 
 
-def report_of(raw: NcuReport, peaks: Peaks = NO_PEAKS) -> ProfilingReport:
+def report_of(raw: NcuReport, peaks: RooflinePeaks = NO_PEAKS) -> ProfilingReport:
     """The report on every launch of one call, against the device's measured peaks."""
     launches = raw.launches
     longest = sorted(range(len(launches)), key=lambda at: -(launches[at].number(DURATION) or 0.0))[:DESCRIBED]
@@ -36,7 +36,7 @@ def elapsed_cycles(report: ProfilingReport) -> Metric:
     return report.total.elapsed_cycles
 
 
-def _profile(launch: Launch, index: int, peaks: Peaks) -> KernelProfile:
+def _profile(launch: Launch, index: int, peaks: RooflinePeaks) -> KernelProfile:
     figures, traffic, roof = launch_figures(launch), memory(launch, peaks), roofline(launch, peaks)
     stalls = stalls_of(launch)
     return KernelProfile(

@@ -9,7 +9,7 @@ from .figures import (
     READ,
     TENSOR,
     WRITTEN,
-    Peaks,
+    RooflinePeaks,
     combined,
     core_ops,
     derived,
@@ -50,7 +50,7 @@ def launch_figures(launch: Launch) -> LaunchFigures:
     )
 
 
-def roofline(launch: Launch, peaks: Peaks) -> Roofline:
+def roofline(launch: Launch, peaks: RooflinePeaks) -> Roofline:
     """Arithmetic against the measured peaks; the peak is of the dtype that most operations are in."""
     counts = flops_by_dtype(launch)
     dtype = max(counts, key=lambda name: counts[name])
@@ -80,7 +80,7 @@ def roofline(launch: Launch, peaks: Peaks) -> Roofline:
     )
 
 
-def _peak(peaks: Peaks, dtype: str | None) -> Metric:
+def _peak(peaks: RooflinePeaks, dtype: str | None) -> Metric:
     if dtype is None:
         return unavailable("TFLOP/s", "the kernel did no floating-point operation that ncu counts")
     if dtype not in peaks.matmul_tflops:
@@ -89,7 +89,7 @@ def _peak(peaks: Peaks, dtype: str | None) -> Metric:
     return Metric(kind="measured", value=peaks.matmul_tflops[dtype], unit="TFLOP/s", source=source)
 
 
-def _bandwidth(peaks: Peaks) -> Metric:
+def _bandwidth(peaks: RooflinePeaks) -> Metric:
     if peaks.copy_gb_s is None:
         return unavailable("GB/s", f"no measured copy: {peaks.source}")
     return Metric(kind="measured", value=peaks.copy_gb_s, unit="GB/s", source=f"{peaks.source}: device copy")
@@ -100,7 +100,7 @@ def dram_bytes(launch: Launch) -> Metric:
     return derived(launch, "byte", f"{READ} + {WRITTEN}", (READ, WRITTEN), lambda read, written: read + written)
 
 
-def memory(launch: Launch, peaks: Peaks) -> MemoryFigures:
+def memory(launch: Launch, peaks: RooflinePeaks) -> MemoryFigures:
     """Hit rates, traffic and access patterns."""
     return MemoryFigures(
         l1_hit_rate_pct=measured(launch, "l1tex__t_sector_hit_rate.pct", "%"),
