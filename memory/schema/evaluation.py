@@ -109,6 +109,8 @@ class ShapeTiming(Record):
     achieved_gb_s: float | None = None
     """The task's declared bytes over `candidate_ms`; None where the task declares none."""
     achieved_gflop_s: float | None = None
+    floor_ms: float | None = None
+    """What the device's measured peaks allow at best, with headroom; None where that is too short to be timed."""
 
 
 class ShapeResult(Record):
@@ -142,6 +144,8 @@ class MeasuredTiming(Record):
     """The 99 % interval of `time_ratio`."""
     reference_ms: float | None = None
     """The PyTorch reference at the same shapes, for context; None where it was not timed."""
+    aa_band: float | None = None
+    """Two equal programs, timed here like this, differ by less than this share in 99 of 100 measurements."""
 
     @property
     def speedup(self) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from ...memory.schema import OutputError, Tolerance
@@ -37,6 +39,19 @@ def compare(name: str, actual: torch.Tensor, expected: torch.Tensor, tolerance: 
         worst_value=float(y[worst]) if ratio.numel() else None,
         worst_expected=float(ref[worst]) if ratio.numel() else None,
     )
+
+
+def agrees(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> bool:
+    """Whether `compare` would find nothing wrong; False also where only `compare` can tell."""
+    y, ref = actual.to(torch.float64).reshape(-1), expected.to(torch.float64).reshape(-1)
+    if not expected.is_floating_point():
+        return torch.equal(y, ref)
+    rms = float(torch.linalg.vector_norm(ref)) / max(1, ref.numel()) ** 0.5
+    if not math.isfinite(rms):
+        return False
+    allowed = ref.abs().mul_(tolerance.relative).add_(tolerance.rms * rms)
+    # A NaN compares as false.
+    return bool((y - ref).abs_().le_(allowed).all())
 
 
 def _allowed(ref: torch.Tensor, finite: torch.Tensor, tolerance: Tolerance) -> torch.Tensor:

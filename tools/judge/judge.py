@@ -18,6 +18,7 @@ from ...memory.schema import (
     Candidate,
     DeviceKind,
     Evaluation,
+    Finding,
     Isolation,
     KernelBenchReference,
     Language,
@@ -29,6 +30,7 @@ from ...memory.schema import (
     UnavailableTiming,
     Verdict,
 )
+from . import leases
 from .arena import required_bytes
 from .bench import Bench, Program
 from .build.builder import Builder
@@ -83,6 +85,8 @@ class Findings:
     built: Built | None = None
     shapes: list[ShapeResult] = field(default_factory=list)
     timing: MeasuredTiming | None = None
+    suspicions: tuple[Finding, ...] = ()
+    """What makes measured times `suspect`."""
 
 
 class Judge:
@@ -113,8 +117,7 @@ class Judge:
         start_s = self._clock.monotonic_s()
         seen = Findings(site_of(request.task.device))
         try:
-            report(Progress(done=0, total=10, message="compiling"))
-            self._climb(self._job(request, seen.site), seen, report)
+            self._climb(request, seen, report)
             failure = None
         except CandidateFailure as caught:
             failure = caught
@@ -129,26 +132,34 @@ class Judge:
         shapes = problem.shapes(generator)
         return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator)
 
-    def _climb(self, job: Job, seen: Findings, report: Report) -> None:
+    def _climb(self, request: EvaluationRequest, seen: Findings, report: Report) -> None:
         """Go up the tiers until the asked one is reached or the candidate fails."""
+        with leases.working(seen.site.device):
+            report(Progress(done=0, total=10, message="compiling"))
+            job = self._job(request, seen.site)
+            program = self._verified(job, seen, report)
+        if program is not None and job.tier is Tier.PROFILE and not why_untimed(job.candidate, job.site):
+            self._time(job, program, seen, report)
+
+    def _verified(self, job: Job, seen: Findings, report: Report) -> Program | None:
+        """The candidate, built and found right; None where less was asked for or no more can be done."""
         seen.built = self._build(job, job.candidate)
         check(seen.built)
         if (job.candidate.language, job.place.kind) not in RUNNERS:
             self._stop_before_running(job)
-            return
+            return None
         program = self._program(job, job.candidate, seen.built)
         if job.tier is Tier.COMPILE:
             # The compile tier of a Python file ends with the class constructed; a library's with its load.
             self._bench.seat(program, job.place, job.size_bytes).close()
-            return
+            return None
         report(Progress(done=1, total=10, message="checking correctness"))
         verifier = Verifier(self._bench, job.task, job.problem, job.place, job.shapes)
         seen.shapes = verifier.verify(
             program,
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
-        if job.tier is Tier.PROFILE and not why_untimed(job.candidate, job.site):
-            self._time(job, program, seen, report)
+        return program
 
     def _stop_before_running(self, job: Job) -> None:
         language = job.candidate.language.value
@@ -164,20 +175,21 @@ class Judge:
 
     def _time(self, job: Job, program: Program, seen: Findings, report: Report) -> None:
         report(Progress(done=3, total=10, message="timing against the baseline"))
-        timer = Timer(self._bench, job.task, job.problem, job.place, job.generator, job.site.device.instance)
+        timer = Timer(self._bench, job.task, job.problem, job.place, job.generator, job.site.device, self._clock)
         reference_candidate = _reference_candidate(job.task)
-        reference = self._trusted(job, reference_candidate)
         beside = job.task.baseline == "seed" and job.task.seed != reference_candidate
-        baseline = self._trusted(job, job.task.seed) if beside else reference
-        timing, per_shape = timer.time(
+        with leases.working(job.site.device):
+            reference = self._trusted(job, reference_candidate)
+            baseline = self._trusted(job, job.task.seed) if beside else reference
+        timed = timer.time(
             job.timed_shapes,
             program,
             baseline,
             reference,
             lambda done, total: report(Progress(done=3 + 7 * done / total, total=10, message="timing")),
         )
-        seen.timing = timing
-        times = iter(per_shape)
+        seen.timing, seen.suspicions = timed.timing, timed.findings
+        times = iter(timed.per_shape)
         seen.shapes = [
             result if result.hidden else result.model_copy(update={"timing": next(times)}) for result in seen.shapes
         ]
@@ -243,8 +255,8 @@ class Judge:
             compile=seen.built.report if seen.built else None,
             shapes=tuple(shapes),
             timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
-            verdict=_verdict(timing),
-            findings=failure.findings if failure else (),
+            verdict=_verdict(timing, seen.suspicions),
+            findings=failure.findings if failure else seen.suspicions,
             isolation=self._isolation.model_copy(
                 update={"missing": self._bench.missing_layers(request.candidate.language, seen.site.device.kind)}
             ),
@@ -272,9 +284,11 @@ def _reference_candidate(task: Task) -> Candidate:
     return Candidate(language=Language.PYTORCH, source=task.reference.source.rstrip() + wrapper)
 
 
-def _verdict(timing: MeasuredTiming | None) -> Verdict:
+def _verdict(timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> Verdict:
     if timing is None:
         return Verdict.NONE
+    if suspicions:
+        return Verdict.SUSPECT
     return verdict_of(Ratio(timing.time_ratio, timing.ratio_low, timing.ratio_high))
 
 

@@ -1,4 +1,4 @@
-"""Speed: several fresh pairs of workers, all timed shapes in each, one ratio with an interval."""
+"""Speed: fresh pairs of workers, all timed shapes in each, until the ratio's interval says enough."""
 
 from __future__ import annotations
 
@@ -6,46 +6,65 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
+from ...memory.clock import Clock
+from ...memory.errors import ConfigError
 from ...memory.expressions import parse
-from ...memory.schema import MeasuredTiming, ShapeTiming, Task
+from ...memory.schema import Device, Finding, MeasuredTiming, ShapeTiming, Task
+from . import leases
+from .arena import required_bytes
 from .bench import Bench, Program
-from .machine_lock import timing_lock
-from .pair import Pair, PairPlan, PairTimes
+from .failure import CandidateFailure
+from .floor import Floor, below_floor, floor_of
+from .noise import AA_PAIRS, measured_noise
+from .pair import MIN_SAMPLES, Pair, PairPlan, PairTimes
+from .peaks import TorchMeter, measured_peaks
 from .place import Place
 from .problem import Problem, Shape
-from .statistics import Ratio, ratio_over_pairs
+from .statistics import LOOKS, is_clear, ratio_over_pairs
 from .trial import without_collection
 
-PAIRS = 8
-MAX_SAMPLES = 10
-MIN_SAMPLES = 3
-MIN_PAIRS = 3
-TIME_BUDGET_S = 8.0
+MAX_SAMPLES = 24
+PAIR_S = 0.1
+"""What the samples of one pair may take where that is enough for three: starting its workers takes half of that."""
+TIME_BUDGET_S = 6.0
 TIME_LIMIT_S = 60.0
+FIRM_PAIRS = 6
+"""Fewer give an interval that is many times the noise: worth the limit, where all else stays within the budget."""
+NOISE_BUDGET_S = 3.0
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How much is measured."""
-
-    pairs: int
-    samples: int
-    """Of each side, in each pair."""
+def samples_for(sample_cost_s: float) -> int:
+    """Of each side, in each pair: as many as fit, from three to twenty-four."""
+    return max(MIN_SAMPLES, min(MAX_SAMPLES, int(PAIR_S / sample_cost_s)))
 
 
-def effort_for(sample_cost_s: float) -> Effort:
-    """Eight pairs of ten samples where they are cheap; what is dear gets fewer, down to three of three.
+def goes_on(pairs: int, elapsed_s: float, pair_cost_s: float) -> bool:
+    """Whether the next look is within the budget.
 
     Nobody else on the machine can measure meanwhile, and a candidate may be slow on purpose.
     """
-    samples = max(MIN_SAMPLES, min(MAX_SAMPLES, int(TIME_BUDGET_S / PAIRS / sample_cost_s)))
-    pairs = max(MIN_PAIRS, min(PAIRS, int(TIME_LIMIT_S / samples / sample_cost_s)))
-    return Effort(pairs, samples)
+    next_look = next((look for look in LOOKS if look.pairs > pairs), None)
+    if next_look is None:
+        return False
+    allowed_s = TIME_LIMIT_S if next_look.pairs <= FIRM_PAIRS else TIME_BUDGET_S
+    return elapsed_s + (next_look.pairs - pairs) * pair_cost_s <= allowed_s
+
+
+@dataclass(frozen=True)
+class Timed:
+    """All that timing found."""
+
+    timing: MeasuredTiming
+    per_shape: list[ShapeTiming]
+    """One entry for each timed shape, in the task's order."""
+    findings: tuple[Finding, ...]
+    """Anything here makes the verdict `suspect`."""
 
 
 @dataclass
@@ -57,7 +76,8 @@ class Timer:
     problem: Problem
     place: Place
     generator: torch.Generator
-    device_instance: str
+    device: Device
+    clock: Clock
 
     def time(
         self,
@@ -66,35 +86,83 @@ class Timer:
         baseline: Program,
         reference: Program,
         report: Callable[[int, int], None],
-    ) -> tuple[MeasuredTiming, list[ShapeTiming]]:
+    ) -> Timed:
         """Measure, while nobody else on this machine does.
 
         Raises:
             CandidateFailure: a timed call failed or gave a wrong output.
             ConfigError: the baseline did.
         """
-        cpu = self._cpu()
         events = candidate.device_code is not None
-        with timing_lock(self.device_instance), without_collection(), _pinned(cpu):
-            plan = PairPlan(self.bench, self.task, self.problem, self.place, self.generator, events, cpu)
-            effort = self._effort(plan, shapes, candidate, baseline)
-            pairs = []
-            for number in range(effort.pairs):
-                pairs.append(_measure(plan, shapes, candidate, baseline, effort.samples, number))
-                report(number + 1, effort.pairs)
-            beside = None if reference is baseline else _measure(plan, shapes, reference, baseline, effort.samples)
-        per_shape = [self._shape_timing(shape, [pair[n] for pair in pairs]) for n, shape in enumerate(shapes)]
-        ratio = ratio_over_pairs([statistics.fmean(times.log_ratio for times in pair) for pair in pairs])
-        return _summary(per_shape, ratio, beside, events=events), per_shape
+        with (
+            leases.timing(self.device),
+            without_collection(),
+            _pinned(self._cpu()),
+            self._plan(shapes, events=events) as plan,
+        ):
+            series = Series(plan, shapes, candidate, baseline)
+            series.run(report)
+            beside = None if reference is baseline else series.once(reference)
+            aa_band = self._aa_band(series)
+            per_shape = [self._shape_timing(n, shape, series) for n, shape in enumerate(shapes)]
+            per_shape, findings = self._with_floors(shapes, per_shape)
+        ratio = ratio_over_pairs(series.log_ratios)
+        baseline_ms = statistics.geometric_mean(entry.baseline_ms for entry in per_shape)
+        timing = MeasuredTiming(
+            method="device_events_interleaved" if events else "wall_clock_interleaved",
+            candidate_ms=statistics.geometric_mean(entry.candidate_ms for entry in per_shape),
+            baseline_ms=baseline_ms,
+            time_ratio=ratio.value,
+            ratio_low=ratio.low,
+            ratio_high=ratio.high,
+            # Torch's own reference: one pair, for context.
+            reference_ms=baseline_ms if beside is None else 1e3 * _typical_s(beside),
+            aa_band=aa_band,
+        )
+        return Timed(timing, per_shape, findings)
 
-    def _effort(self, plan: PairPlan, shapes: list[Shape], candidate: Program, baseline: Program) -> Effort:
-        """What fits the budgets; one rehearsal says what a sample costs."""
-        start = time.perf_counter()
-        _measure(plan, shapes, candidate, baseline, 1)
-        # One sample, the one on other data, and the start of the workers.
-        return effort_for((time.perf_counter() - start) / 3)
+    @contextmanager
+    def _plan(self, shapes: list[Shape], *, events: bool) -> Iterator[PairPlan]:
+        cpu = self._cpu()
+        deadline_s = time.monotonic() + TIME_LIMIT_S
+        size_bytes = max(required_bytes(self.problem.signature(shape).tensors) for shape in shapes)
+        with ExitStack() as stack:
+            empty = None if events else stack.enter_context(self.bench.empty_seat(self.place, size_bytes, cpu=cpu))
+            yield PairPlan(
+                self.bench, self.task, self.problem, self.place, self.generator, events, cpu, empty, deadline_s
+            )
 
-    def _shape_timing(self, shape: Shape, pairs: list[PairTimes]) -> ShapeTiming:
+    def _aa_band(self, series: Series) -> float | None:
+        """The baseline against itself; None where that takes longer than it is worth."""
+        if AA_PAIRS * series.pair_cost_s > NOISE_BUDGET_S:
+            return None
+        baseline_s = statistics.geometric_mean(_typical_s(pair, "baseline") for pair in series.pairs)
+        noise = measured_noise(
+            self.device, self.task.constraints.threads, baseline_s, self.clock.now_s(), series.baseline_log_ratio
+        )
+        return noise.band(len(series.pairs))
+
+    def _with_floors(
+        self, shapes: list[Shape], timings: list[ShapeTiming]
+    ) -> tuple[list[ShapeTiming], tuple[Finding, ...]]:
+        """Each shape's floor; before anybody is accused, the peaks are measured again."""
+        if self.device.kind != "cpu":
+            return timings, ()
+        floors = self._floors(shapes, fresh=False)
+        if below_floor(list(zip(shapes, timings, floors, strict=True))) is not None:
+            floors = self._floors(shapes, fresh=True)
+        found = below_floor(list(zip(shapes, timings, floors, strict=True)))
+        entries = zip(timings, floors, strict=True)
+        told = [timing.model_copy(update={"floor_ms": floor and floor.ms}) for timing, floor in entries]
+        return told, () if found is None else (found,)
+
+    def _floors(self, shapes: list[Shape], *, fresh: bool) -> list[Floor | None]:
+        threads = self.task.constraints.threads
+        peaks = measured_peaks(self.device, threads, TorchMeter(threads=threads), self.clock.now_s(), fresh=fresh)
+        return [floor_of(self.task, shape, self.problem.signature(shape), peaks) for shape in shapes]
+
+    def _shape_timing(self, number: int, shape: Shape, series: Series) -> ShapeTiming:
+        pairs = [pair[number] for pair in series.pairs]
         ratio = ratio_over_pairs([pair.log_ratio for pair in pairs])
         candidate_s = statistics.median(sample for pair in pairs for sample in pair.candidate_s)
         return ShapeTiming(
@@ -115,31 +183,70 @@ class Timer:
         return max(os.sched_getaffinity(0)) if self.task.constraints.threads == 1 else None
 
 
-def _measure(
-    plan: PairPlan, shapes: list[Shape], candidate: Program, baseline: Program, samples: int, number: int = 0
-) -> list[PairTimes]:
-    """One fresh pair through all shapes."""
-    with Pair(plan, candidate, baseline, shapes, number) as pair:
-        return [pair.measure(shape, samples) for shape in shapes]
+class Series:
+    """The pairs of one measurement."""
+
+    def __init__(self, plan: PairPlan, shapes: list[Shape], candidate: Program, baseline: Program) -> None:
+        self._plan = plan
+        self._shapes = shapes
+        self._candidate = candidate
+        self._baseline = baseline
+        self._samples = 1
+        self.pairs: list[list[PairTimes]] = []
+        """For each pair, its times at each shape."""
+        self.pair_cost_s = 0.0
+
+    @property
+    def log_ratios(self) -> list[float]:
+        """One a pair: the mean over the shapes."""
+        return [_log_ratio(pair) for pair in self.pairs]
+
+    def run(self, report: Callable[[int, int], None]) -> None:
+        """Measure pairs from look to look until the answer is clear or the budget is spent."""
+        start_s = time.monotonic()
+        self._rehearse()
+        for look in LOOKS:
+            while len(self.pairs) < look.pairs:
+                self.pairs.append(self.once(self._candidate, len(self.pairs)))
+                self.pair_cost_s = (time.monotonic() - start_s) / len(self.pairs)
+                report(len(self.pairs), LOOKS[-1].pairs)
+                if len(self.pairs) >= LOOKS[0].pairs and time.monotonic() - start_s > TIME_LIMIT_S:
+                    return
+            if is_clear(ratio_over_pairs(self.log_ratios)):
+                return
+            if not goes_on(look.pairs, time.monotonic() - start_s, self.pair_cost_s):
+                return
+
+    def once(self, program: Program, number: int = 0) -> list[PairTimes]:
+        """One fresh pair of this program and the baseline through all shapes."""
+        with Pair(self._plan, program, self._baseline, self._shapes, number) as pair:
+            return [pair.measure(shape, self._samples) for shape in self._shapes]
+
+    def baseline_log_ratio(self) -> float:
+        """One fresh pair of the baseline and itself."""
+        try:
+            return _log_ratio(self.once(self._baseline))
+        except CandidateFailure as failure:
+            raise ConfigError(f"task {self._plan.task.name}: its baseline fails: {failure.message}") from None
+
+    def _rehearse(self) -> None:
+        """A pair that does not count says what a sample costs."""
+        with Pair(self._plan, self._candidate, self._baseline, self._shapes, 0) as pair:
+            start_s = time.monotonic()
+            for shape in self._shapes:
+                pair.measure(shape, 1)
+            # One sample, and the one on other data.
+            self._samples = samples_for((time.monotonic() - start_s) / 2)
 
 
-def _summary(
-    per_shape: list[ShapeTiming], ratio: Ratio, beside: list[PairTimes] | None, *, events: bool
-) -> MeasuredTiming:
-    """All shapes together: geometric means. `beside` is the pair in which torch's own reference was timed."""
-    baseline_ms = statistics.geometric_mean(entry.baseline_ms for entry in per_shape)
-    reference_ms = baseline_ms
-    if beside is not None:
-        reference_ms = 1e3 * statistics.geometric_mean(statistics.median(times.candidate_s) for times in beside)
-    return MeasuredTiming(
-        method="device_events_interleaved" if events else "wall_clock_interleaved",
-        candidate_ms=statistics.geometric_mean(entry.candidate_ms for entry in per_shape),
-        baseline_ms=baseline_ms,
-        time_ratio=ratio.value,
-        ratio_low=ratio.low,
-        ratio_high=ratio.high,
-        reference_ms=reference_ms,
-    )
+def _log_ratio(pair: list[PairTimes]) -> float:
+    return statistics.fmean(times.log_ratio for times in pair)
+
+
+def _typical_s(pair: list[PairTimes], side: Literal["candidate", "baseline"] = "candidate") -> float:
+    """The geometric mean over the shapes of one pair's medians."""
+    medians = [statistics.median(times.candidate_s if side == "candidate" else times.baseline_s) for times in pair]
+    return statistics.geometric_mean(medians)
 
 
 @contextmanager

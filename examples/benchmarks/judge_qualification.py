@@ -1,0 +1,137 @@
+"""How often the judge calls a difference where there is none, and how often it finds a true one.
+
+Run `python examples/benchmarks/judge_qualification.py`; it prints one table. Each line is a kernel of about 10 us,
+100 us or 1 ms, judged whole (verified and timed, with fresh workers) against itself (A/A) or against a baseline that
+does a tenth more work. Limits: at most 1 % of A/A called, a true 1.10x called `faster` in 95 of 100.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernelguild.memory.clock import SystemClock
+from kernelguild.memory.schema import Candidate, Evaluation, Language, MeasuredTiming, Task, Tier, Verdict
+from kernelguild.tools.judge import sandbox
+from kernelguild.tools.judge.bench import Bench
+from kernelguild.tools.judge.judge import Judge
+from kernelguild.tools.judge.request import EvaluationRequest
+from kernelguild.tools.tasks import load_task
+
+AA_LIMIT = 0.01
+FOUND_LIMIT = 0.95
+ELEMENTS = {"10us": 4000, "100us": 52_000, "1ms": 450_000}
+TASK = """\
+schema_version: 1
+name: smooth
+reference: {{file: reference.py, function: smooth}}
+seed_implementation: {{file: seed.cpp, language: cpp}}
+entry: smooth
+symbols: {{n: {{min: 1, max: 1000000}}}}
+inputs: [{{name: x, dtype: float32, shape: [n]}}]
+outputs: [{{name: y, dtype: float32, shape: [n]}}]
+shapes: [{{n: {elements}}}]
+"""
+# Twenty steps of y = y / 2 + x come within 2 ** -20 of their limit, the two more of the slower one closer still.
+REFERENCE = "def smooth(x):\n    return 2 * x\n"
+SOURCE = """\
+#include <cstdint>
+extern "C" int smooth(const float* x, float* y, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i];
+    for (int step = 0; step < STEPS; ++step) {
+        asm volatile("" ::: "memory");
+        for (int64_t i = 0; i < n; ++i) y[i] = 0.5f * y[i] + x[i];
+    }
+    return 0;
+}
+"""
+STEPS, MORE_STEPS = 20, 22
+
+
+@dataclass
+class Line:
+    """One line of the table."""
+
+    kernel: str
+    kind: str
+    task: Task
+    expected: Verdict
+    evaluations: list[Evaluation] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def share(self, *verdicts: Verdict) -> float:
+        return sum(evaluation.verdict in verdicts for evaluation in self.evaluations) / len(self.evaluations)
+
+    def text(self) -> str:
+        """The line, with `ok` or what is missed."""
+        timings = [evaluation.timing for evaluation in self.evaluations]
+        measured = [timing for timing in timings if isinstance(timing, MeasuredTiming)]
+        pairs = [e.shapes[0].timing.pairs for e in self.evaluations if e.shapes and e.shapes[0].timing]
+        if self.kind == "A/A":
+            called = self.share(Verdict.FASTER, Verdict.SLOWER, Verdict.SUSPECT)
+            met = called <= AA_LIMIT
+        else:
+            called = self.share(self.expected)
+            met = called >= FOUND_LIMIT
+        return (
+            f"{self.kernel:6} {self.kind:6} {len(self.evaluations):8} {called:8.2%} "
+            f"{1e3 * statistics.median(timing.candidate_ms for timing in measured):10.1f} "
+            f"{statistics.median(timing.speedup for timing in measured):8.3f} "
+            f"{statistics.median(pairs):6.0f} {max(pairs):4} {statistics.median(self.seconds):8.2f} "
+            f"{max(self.seconds):6.2f}  {'ok' if met else 'MISSED'}"
+        )
+
+
+def source(steps: int) -> str:
+    return SOURCE.replace("STEPS", str(steps))
+
+
+def write_task(folder: Path, elements: int, steps: int) -> Task:
+    """The task with a baseline of so many steps."""
+    folder.mkdir()
+    (folder / "reference.py").write_text(REFERENCE, encoding="utf-8")
+    (folder / "seed.cpp").write_text(source(steps), encoding="utf-8")
+    (folder / "task.yaml").write_text(TASK.format(elements=elements), encoding="utf-8")
+    return load_task(folder / "task.yaml")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--aa", type=int, default=400, help="A/A verdicts of each kernel")
+    parser.add_argument("--found", type=int, default=100, help="verdicts on a true 1.10x of each kernel")
+    parser.add_argument("--kernels", nargs="+", choices=list(ELEMENTS), default=list(ELEMENTS))
+    given = parser.parse_args()
+    print("kernel kind   verdicts   called   time, us  speedup  pairs  max  seconds    max")
+    with tempfile.TemporaryDirectory() as folder, Bench() as bench:
+        judge = Judge(bench, sandbox.probe(), SystemClock())
+        for kernel in given.kernels:
+            for kind, count, steps in (("A/A", given.aa, STEPS), ("1.10x", given.found, MORE_STEPS)):
+                if count == 0:
+                    continue
+                task = write_task(Path(folder) / f"{kernel}-{steps}", ELEMENTS[kernel], steps)
+                line = Line(kernel, kind, task, Verdict.FASTER)
+                for _ in range(count):
+                    measure(judge, line)
+                print(line.text(), flush=True)
+    print("load average", *(f"{load:.2f}" for load in os.getloadavg()))
+
+
+def measure(judge: Judge, line: Line) -> None:
+    """One whole verdict; its library is compiled once for all."""
+    candidate = Candidate(language=Language.CPP, source=source(STEPS))
+    request = EvaluationRequest(task=line.task, candidate=candidate, tier=Tier.PROFILE)
+    start_s = time.perf_counter()
+    evaluation = judge.evaluate(request, lambda progress: None).evaluation
+    line.seconds.append(time.perf_counter() - start_s)
+    if not isinstance(evaluation.timing, MeasuredTiming):
+        raise SystemExit(f"{line.kernel} {line.kind}: {evaluation.status.value}: {evaluation.message}")
+    line.evaluations.append(evaluation)
+
+
+if __name__ == "__main__":
+    main()
