@@ -86,8 +86,8 @@ def _launch_plan_contract(task: Task) -> str:
         )
     else:
         names = ", ".join([*(tensor.name for tensor in (*task.inputs, *task.outputs)), *task.symbols])
-    return f"""One file of kernels, no host code. Its leading comment (CUDA: `/* */`, Triton: `#` lines or the docstring) is the
-launch plan, YAML:
+    return f"""One file of kernels, no host code. Its leading comment (CUDA: `/* */`, Triton: `#` lines or the
+docstring) is the launch plan, YAML:
 
 ```yaml
 kernelguild:

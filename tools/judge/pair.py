@@ -83,9 +83,8 @@ class Pair:
         ConfigError: the baseline did.
     """
 
-    def __init__(self, plan: PairPlan, candidate: Program, baseline: Program, shapes: list[Shape], number: int) -> None:
+    def __init__(self, plan: PairPlan, candidate: Program, baseline: Program, shapes: list[Shape]) -> None:
         self._plan = plan
-        self._number = number
         self._programs = {"candidate": candidate, "baseline": baseline}
         self._size = max(required_bytes(plan.problem.signature(shape).tensors) for shape in shapes)
         self._stack = ExitStack()
@@ -103,10 +102,10 @@ class Pair:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def measure(self, shape: Shape, samples: int) -> PairTimes:
+    def measure(self, shape: Shape, samples: int, turn: int) -> PairTimes:
         """Time `samples` calls of each side, in random order, and one call more on other data.
 
-        After the deadline three will do: a candidate may turn slow once it is timed.
+        `turn` chooses that data. After the deadline three will do: a candidate may turn slow once it is timed.
         """
         parameters = self._plan.problem.draw_parameters()
         signature = self._plan.problem.signature(shape)
@@ -118,7 +117,7 @@ class Pair:
         for number in range(samples + 1):
             late = len(rounds) >= MIN_SAMPLES and time.monotonic() > self._plan.deadline_s
             if number == surprise or (late and number < surprise):
-                self._surprise(trials, shape, parameters, last)
+                self._surprise(trials, shape, parameters, last, turn)
             if late:
                 break
             if number == surprise:
@@ -133,13 +132,15 @@ class Pair:
             overhead_s=overhead_s,
         )
 
-    def _surprise(self, trials: dict[Side, Trial], shape: Shape, parameters: Parameters, last: Drawn) -> None:
+    def _surprise(
+        self, trials: dict[Side, Trial], shape: Shape, parameters: Parameters, last: Drawn, turn: int
+    ) -> None:
         """A round like all others but for its data; its times are dropped.
 
         A candidate knows when it is timed (its core, its count of calls) and could be right only until then.
         """
         others = self._plan.problem.cases(shape)[1:]
-        case = others[self._number % len(others)]
+        case = others[turn % len(others)]
         drawn = self._plan.problem.draw(shape, case, parameters)
         if is_sound(self._plan.problem, shape, drawn, parameters, self._plan.task.tolerance):
             self._round(trials, last, drawn, case)

@@ -6,9 +6,9 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 
@@ -99,8 +99,8 @@ class Timer:
             without_collection(),
             _pinned(self._cpu()),
             self._plan(shapes, events=events) as plan,
+            Series(plan, shapes, candidate, baseline) as series,
         ):
-            series = Series(plan, shapes, candidate, baseline)
             series.run(report)
             beside = None if reference is baseline else series.once(reference)
             aa_band = self._aa_band(series)
@@ -192,9 +192,17 @@ class Series:
         self._candidate = candidate
         self._baseline = baseline
         self._samples = 1
+        self._kept = ExitStack()
+        self._launched: dict[int, Pair] = {}
         self.pairs: list[list[PairTimes]] = []
         """For each pair, its times at each shape."""
         self.pair_cost_s = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.close()
 
     @property
     def log_ratios(self) -> list[float]:
@@ -219,8 +227,8 @@ class Series:
 
     def once(self, program: Program, number: int = 0) -> list[PairTimes]:
         """One fresh pair of this program and the baseline through all shapes."""
-        with Pair(self._plan, program, self._baseline, self._shapes, number) as pair:
-            return [pair.measure(shape, self._samples) for shape in self._shapes]
+        with self._pair(program) as pair:
+            return [pair.measure(shape, self._samples, number) for shape in self._shapes]
 
     def baseline_log_ratio(self) -> float:
         """One fresh pair of the baseline and itself."""
@@ -229,12 +237,21 @@ class Series:
         except CandidateFailure as failure:
             raise ConfigError(f"task {self._plan.task.name}: its baseline fails: {failure.message}") from None
 
+    def _pair(self, program: Program) -> AbstractContextManager[Pair]:
+        """Fresh workers; but launchers run no host code and are the judge's own, so two of them serve all pairs."""
+        if not self._plan.events:
+            return Pair(self._plan, program, self._baseline, self._shapes)
+        if id(program) not in self._launched:
+            pair = Pair(self._plan, program, self._baseline, self._shapes)
+            self._launched[id(program)] = self._kept.enter_context(pair)
+        return nullcontext(self._launched[id(program)])
+
     def _rehearse(self) -> None:
         """A pair that does not count says what a sample costs."""
-        with Pair(self._plan, self._candidate, self._baseline, self._shapes, 0) as pair:
+        with self._pair(self._candidate) as pair:
             start_s = time.monotonic()
             for shape in self._shapes:
-                pair.measure(shape, 1)
+                pair.measure(shape, 1, 0)
             # One sample, and the one on other data.
             self._samples = samples_for((time.monotonic() - start_s) / 2)
 

@@ -74,13 +74,13 @@ class CudaCompiler:
         with self.bench.compile("nvrtc", "cuda", source, (*kernels, "--", *options), timeout_s) as worker:
             ended = wait_or_timeout(worker, timeout_s)
             log = worker.output(MAX_LOG_BYTES)
-        product = (
-            take_product(scratch / PRODUCT_NAME, kept / PRODUCT_NAME) if ended and ended.exit_code == 0 else None
-        )
+        product = take_product(scratch / PRODUCT_NAME, kept / PRODUCT_NAME) if ended and ended.exit_code == 0 else None
         remove_tree(scratch)
         text = clean(log.decode("utf-8", "replace"))
         code = _device_code(product, plan) if product is not None else None
-        return _conclude(code, product, text, log, command, order.arch, time.monotonic() - start, timed_out=ended is None)
+        return _conclude(
+            code, product, text, log, command, order.arch, time.monotonic() - start, timed_out=ended is None
+        )
 
 
 def plan_failure(message: str, command: str, duration_s: float) -> Built:
