@@ -9,19 +9,22 @@ from pydantic import Field
 
 from ..memory.schema import (
     Artifact,
+    CpuProfile,
     Evaluation,
     Isolation,
     KernelResources,
     Language,
     MeasuredTiming,
     OutputError,
+    ProfilingReport,
     Record,
     ShapeResult,
     Status,
-    Tier,
+    UnavailableProfile,
     UnavailableTiming,
 )
 from .next_steps import next_steps
+from .profiling import cpu_facts, profiling_facts
 from .untrusted import clean
 
 SIGNIFICANT_DIGITS = 4
@@ -132,6 +135,8 @@ class EvaluationResult(Record):
     speedup: Speedup | None = None
     times: Times | None = None
     timing_unavailable: str | None = None
+    profile: dict[str, Any] = Field(default_factory=dict)
+    """The deep tier's counters; `unavailable` says why there are none."""
     findings: tuple[FindingFact, ...] = ()
     shapes: tuple[ShapeFact, ...] = ()
     kernels: tuple[KernelFact, ...] = ()
@@ -145,7 +150,7 @@ class EvaluationResult(Record):
     def facts(self) -> dict[str, Any]:
         """The result as JSON values; what is empty is left out."""
         dumped = self.model_dump(mode="json", exclude_defaults=True)
-        return {key: value for key, value in dumped.items() if value not in ([], None)}
+        return {key: value for key, value in dumped.items() if value not in ([], {}, None)}
 
 
 def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationResult:
@@ -153,7 +158,7 @@ def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationR
     timing = evaluation.timing
     measured = timing if isinstance(timing, MeasuredTiming) else None
     report = evaluation.compile
-    asked_for_times = evaluation.tier is Tier.PROFILE and evaluation.status is Status.PASSED
+    asked_for_times = evaluation.tier.is_timed and evaluation.status is Status.PASSED
     return EvaluationResult(
         status=evaluation.status.value,
         verdict=evaluation.verdict.value,
@@ -167,6 +172,7 @@ def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationR
         speedup=_speedup(measured.time_ratio, measured.ratio_low, measured.ratio_high) if measured else None,
         times=_times(measured.candidate_ms, measured.baseline_ms, measured.reference_ms) if measured else None,
         timing_unavailable=clean(timing.reason) if isinstance(timing, UnavailableTiming) and asked_for_times else None,
+        profile=_profile(evaluation.profile),
         findings=tuple(
             FindingFact(kind=finding.kind, evidence=clean(finding.evidence)) for finding in evaluation.findings
         ),
@@ -179,6 +185,18 @@ def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationR
         artifacts=tuple(link(artifact) for artifact in evaluation.artifacts),
         truncated=bool(report and report.truncated),
     )
+
+
+def _profile(profile: ProfilingReport | CpuProfile | UnavailableProfile | None) -> dict[str, Any]:
+    match profile:
+        case ProfilingReport():
+            return profiling_facts(profile)
+        case CpuProfile():
+            return cpu_facts(profile)
+        case UnavailableProfile():
+            return {"unavailable": clean(profile.reason)}
+        case None:
+            return {}
 
 
 def link(artifact: Artifact) -> Link:

@@ -88,6 +88,7 @@ def _keep_the_core(result: EvaluationResult, excess: int) -> EvaluationResult:
             "timing_unavailable": None if timing is None else timing[:CORE_CHARS],
             "isolation": None,
             "kernels": (),
+            "profile": {},
             "artifacts": result.artifacts[-1:],
         }
     )

@@ -34,6 +34,7 @@ LanguageName = Annotated[
     Literal["auto", "cpp", "cuda", "triton", "pytorch"], Field(description="auto: by suffix, else the seed's")
 ]
 Fresh = Annotated[bool, Field(strict=True, description="Measure again despite a stored verdict")]
+Depth = Annotated[Literal["timing", "deep"], Field(description="deep: hardware counters, bottleneck, memory checks")]
 Wait = Annotated[int, Field(strict=True, ge=0, le=MAX_WAIT_S, description="Seconds until a job id answers instead")]
 Chars = Annotated[int, Field(strict=True, ge=MIN_CHARS, le=MAX_CHARS, description="Limit of the answer")]
 
@@ -101,11 +102,13 @@ class JudgeTools:
         source: Source = "",
         path: SourcePath = "",
         language: LanguageName = "auto",
+        depth: Depth = "timing",
         fresh: Fresh = False,
         wait_s: Wait = DEFAULT_WAIT_S,
         max_chars: Chars = DEFAULT_CHARS,
     ) -> CallToolResult:
-        request = await self._request(task, source, path, language, Tier.PROFILE, fresh=fresh)
+        tier = Tier.DEEP if depth == "deep" else Tier.PROFILE
+        request = await self._request(task, source, path, language, tier, fresh=fresh)
         return await self._judge(request, wait_s, max_chars, context)
 
     async def _request(

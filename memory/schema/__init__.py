@@ -1,11 +1,11 @@
 """The records that every part of kernelguild uses, in one home."""
 
+from .artifact import Artifact
 from .base import CONTENT_ID_HEX_DIGITS, ContentId, Digest, Record, StoredRecord, canonical_json, content_id
 from .candidate import MAX_SOURCE_CHARS, Candidate, Language
 from .device import Device, DeviceKind
 from .evaluation import (
     NOT_ABOUT_THE_CANDIDATE,
-    Artifact,
     CompileReport,
     Evaluation,
     Finding,
@@ -50,6 +50,7 @@ from .profiling import (
     ProfilingReport,
     Roofline,
     Stall,
+    UnavailableProfile,
     WarpFigures,
 )
 from .search import (
@@ -95,6 +96,7 @@ __all__ = [
     "Reference", "Roofline", "RoundAborted", "RoundJudged", "RoundStarted", "ScratchBuffer", "Search", "SearchEnded",
     "SearchResumed", "SearchStarted", "SearchStatus", "SearchView", "Session", "ShapeResult", "ShapeTiming", "Stall",
     "Status", "StoredRecord", "StrategyParameters", "SymbolDomain", "Task", "Template", "TensorMap", "TensorSpec",
-    "Tier", "Timing", "Tolerance", "UnavailableTiming", "Verdict", "WarpFigures", "canonical_json", "content_id",
+    "Tier", "Timing", "Tolerance", "UnavailableProfile",
+    "UnavailableTiming", "Verdict", "WarpFigures", "canonical_json", "content_id",
     "evaluation_key",
 ]  # fmt: skip

@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from .base import ContentId, Digest, Record, StoredRecord, content_id
+from .artifact import Artifact
+from .base import ContentId, Record, StoredRecord, content_id
 from .device import Device
 from .launch_plan import KernelResources
+from .profiling import CpuProfile, ProfilingReport, UnavailableProfile
 
 
 class Status(StrEnum):
@@ -38,6 +40,12 @@ class Tier(StrEnum):
     COMPILE = "compile"
     VERIFY = "verify"
     PROFILE = "profile"
+    DEEP = "deep"
+    """Counters, and on a GPU memory and race checks: for what would be the best so far."""
+
+    @property
+    def is_timed(self) -> bool:
+        return self in (Tier.PROFILE, Tier.DEEP)
 
 
 class Verdict(StrEnum):
@@ -48,15 +56,6 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
     SUSPECT = "suspect"
     NONE = "none"
-
-
-class Artifact(Record):
-    """A file kept with the evaluation, readable as `artifact://{digest}`."""
-
-    name: str
-    digest: Digest
-    size_bytes: int = Field(ge=0)
-    media_type: str
 
 
 class CompileReport(Record):
@@ -207,6 +206,8 @@ class Evaluation(StoredRecord):
     shapes: tuple[ShapeResult, ...] = ()
     timing: Timing
     verdict: Verdict
+    profile: Annotated[ProfilingReport | CpuProfile | UnavailableProfile, Field(discriminator="tool")] | None = None
+    """The deep tier's counters; None below it."""
     findings: tuple[Finding, ...] = ()
     isolation: Isolation | None = None
     output_tail: str = ""
@@ -226,7 +227,7 @@ class Evaluation(StoredRecord):
         measured = isinstance(self.timing, MeasuredTiming)
         if measured and self.status is not Status.PASSED:
             raise ValueError(f"status {self.status.value} cannot carry measured times")
-        if measured and self.tier is not Tier.PROFILE:
+        if measured and not self.tier.is_timed:
             raise ValueError(f"tier {self.tier.value} cannot carry measured times")
         if measured == (self.verdict is Verdict.NONE):
             raise ValueError(f"verdict {self.verdict.value} does not fit timing {self.timing.kind}")

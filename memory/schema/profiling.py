@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from .artifact import Artifact
 from .base import Record, StoredRecord
-from .evaluation import Artifact
 
 Dim3 = tuple[int, int, int]
 
@@ -186,3 +186,10 @@ class CpuProfile(StoredRecord):
     instructions: Metric
     instructions_per_cycle: Metric
     cache_misses: Metric
+
+
+class UnavailableProfile(StoredRecord):
+    """No counters, and why."""
+
+    tool: Literal["none"] = "none"
+    reason: str

@@ -24,13 +24,16 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         )
         languages = [language.value for language in Language]
         parser.add_argument("--language", choices=languages, help="default: by the file's suffix")
+        if tier == "profile":
+            deep = "add hardware counters, the bottleneck and, on a GPU, memory and race checks"
+            parser.add_argument("--deep", dest="tier", action="store_const", const="deep", default=tier, help=deep)
         parser.add_argument("--fresh", action="store_true", help="judge again despite a stored verdict")
         parser.add_argument("--json", action="store_true", help="print the tool's structured result")
         parser.add_argument("--home", type=Path, help="where everything is stored")
-        parser.set_defaults(run=partial(run, tier))
+        parser.set_defaults(run=run, **({} if tier == "profile" else {"tier": tier}))
 
 
-def run(tier: str, arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     # Deferred: `kernelguild --help` and the other commands need no judge.
     import anyio
 
@@ -39,7 +42,7 @@ def run(tier: str, arguments: argparse.Namespace) -> int:
     return anyio.run(
         partial(
             judge_once,
-            tier,
+            arguments.tier,
             arguments.candidate,
             task_spec=arguments.task,
             language_name=arguments.language,

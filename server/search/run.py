@@ -131,7 +131,7 @@ class SearchRun:
 
     async def _again(self, task: Task, candidate_id: str) -> Evaluation:
         candidate = await self.store.candidates.get(candidate_id)
-        return await self.evaluator.evaluate(task, candidate, Tier.PROFILE, fresh=True)
+        return await self.evaluator.evaluate(task, candidate, Tier.DEEP, fresh=True)
 
     def _journal(self, state: SearchState) -> Journal:
         return Journal(self.store.events, state, self.clock, self.on_event)

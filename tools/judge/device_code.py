@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -78,6 +79,16 @@ class DeviceCode:
     """cuda: one compiled form per kernel."""
     variants: Mapping[VariantKey, Variant] = field(default_factory=dict)
     """triton: one compiled form per kernel, constants and divisibility."""
+
+    @property
+    def encoded_modules(self) -> list[str]:
+        """The modules as a layout holds them: base64."""
+        return [base64.b64encode(module).decode() for module in self.modules]
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """What a profiler calls the plan's kernels: the functions' names without types."""
+        return tuple(sorted({step.kernel for step in self.plan.steps}))
 
     def launches(self, signature: Signature, symbols: Mapping[str, int], sm_count: int) -> Launches:
         """The launch sequence at one shape.

@@ -23,6 +23,7 @@ from ...memory.schema import (
     KernelBenchReference,
     Language,
     MeasuredTiming,
+    ProfilingReport,
     ShapeResult,
     Status,
     Task,
@@ -35,6 +36,8 @@ from .arena import required_bytes
 from .bench import Bench, Program
 from .build.builder import Builder
 from .build.built import Built, Order, check
+from .deep.cpu_examination import cpu_profile
+from .deep.examination import Examined, examined_on_gpu
 from .device import Site, site_of
 from .failure import CandidateFailure, clean
 from .gpu import Gpu
@@ -87,6 +90,7 @@ class Findings:
     timing: MeasuredTiming | None = None
     suspicions: tuple[Finding, ...] = ()
     """What makes measured times `suspect`."""
+    deep: Examined | None = None
 
 
 class Judge:
@@ -138,8 +142,11 @@ class Judge:
             report(Progress(done=0, total=10, message="compiling"))
             job = self._job(request, seen.site)
             program = self._verified(job, seen, report)
-        if program is not None and job.tier is Tier.PROFILE and not why_untimed(job.candidate, job.site):
+        if program is not None and job.tier.is_timed and not why_untimed(job.candidate, job.site):
             self._time(job, program, seen, report)
+            if job.tier is Tier.DEEP:
+                report(Progress(done=10, total=10, message="looking deeper"))
+                self._examine(job, program, seen)
 
     def _verified(self, job: Job, seen: Findings, report: Report) -> Program | None:
         """The candidate, built and found right; None where less was asked for or no more can be done."""
@@ -194,6 +201,21 @@ class Judge:
             result if result.hidden else result.model_copy(update={"timing": next(times)}) for result in seen.shapes
         ]
 
+    def _examine(self, job: Job, program: Program, seen: Findings) -> None:
+        """Counters, and checks of what no output shows."""
+        with leases.timing(job.site.device):
+            if isinstance(job.place, Gpu):
+                seen.deep = examined_on_gpu(self._bench.folder, job.problem, job.place, program, job.shapes)
+            else:
+                seen.deep = Examined(
+                    cpu_profile(
+                        self._bench, job.task, job.problem, job.place, program, job.timed_shapes[0], job.size_bytes
+                    )
+                )
+        violations = seen.deep.violations
+        if violations:
+            raise CandidateFailure(Status.RUNTIME_ERROR, violations[0].evidence, findings=violations)
+
     def _place(self, kind: DeviceKind) -> Place:
         if kind not in self._places:
             self._places[kind] = Gpu()
@@ -241,7 +263,10 @@ class Judge:
         shapes = list(seen.shapes)
         if failure is not None and failure.shape is not None:
             shapes.append(failure.shape)
-        artifacts, contents = _artifacts(seen.built)
+        artifacts, contents = _artifacts(seen)
+        profile = seen.deep.report if seen.deep else None
+        if isinstance(profile, ProfilingReport):
+            profile = profile.model_copy(update={"raw_report": artifacts[-1]})
         evaluation = Evaluation(
             id=secrets.token_hex(16),
             candidate_id=request.candidate.id,
@@ -256,7 +281,8 @@ class Judge:
             shapes=tuple(shapes),
             timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
             verdict=_verdict(timing, seen.suspicions),
-            findings=failure.findings if failure else seen.suspicions,
+            profile=profile,
+            findings=failure.findings if failure else (*seen.suspicions, *(seen.deep.remarks if seen.deep else ())),
             isolation=self._isolation.model_copy(
                 update={"missing": self._bench.missing_layers(request.candidate.language, seen.site.device.kind)}
             ),
@@ -312,12 +338,13 @@ def why_untimed(candidate: Candidate, site: Site) -> str:
 def _why_untimed(request: EvaluationRequest, site: Site, failure: CandidateFailure | None) -> str:
     if failure is not None:
         return f"the candidate did not pass ({failure.status.value})"
-    if request.tier is Tier.PROFILE:
+    if request.tier.is_timed:
         return why_untimed(request.candidate, site)
     return f"the {request.tier.value} tier takes no times; profile does"
 
 
-def _artifacts(built: Built | None) -> tuple[tuple[Artifact, ...], list[bytes]]:
+def _artifacts(seen: Findings) -> tuple[tuple[Artifact, ...], list[bytes]]:
+    built = seen.built
     files: list[tuple[str, str, bytes]] = []
     if built is not None and built.log:
         files.append(("compile.log", "text/plain", built.log))
@@ -327,6 +354,8 @@ def _artifacts(built: Built | None) -> tuple[tuple[Artifact, ...], list[bytes]]:
         for number, module in enumerate(built.device_code.modules):
             files.append((f"module{number}.cubin", "application/octet-stream", module))
     files = [file for file in files if len(file[2]) <= MAX_ARTIFACT_BYTES]
+    if seen.deep is not None and seen.deep.raw:
+        files.append(("ncu.csv", "text/csv", seen.deep.raw))
     artifacts = tuple(
         Artifact(name=name, digest=hashlib.sha256(data).hexdigest(), size_bytes=len(data), media_type=media)
         for name, media, data in files

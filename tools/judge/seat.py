@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
 from typing import Self
 
@@ -37,6 +36,5 @@ class Seat:
         """What the layout of one shape holds beside the tensors."""
         if self.device_code is None:
             return {}
-        modules = [base64.b64encode(module).decode() for module in self.device_code.modules]
         launches = self.device_code.launches(signature, shape.symbols, self.place.sm_count)
-        return {**launches, "modules": modules, "arena_bytes": self.arena.size_bytes}
+        return {**launches, "modules": self.device_code.encoded_modules, "arena_bytes": self.arena.size_bytes}

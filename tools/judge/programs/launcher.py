@@ -1,238 +1,34 @@
-"""The judge's own launcher: loads device code, follows its launch plan, times it by events. No candidate's host code.
-
-A call waits at a gate on the stream until every launch is queued, so that the time between the events is the device's
-alone and not that of queueing.
-"""
+"""The judge's own launcher: loads device code and follows its launch plan. No host code of a candidate runs here."""
 
 from __future__ import annotations
 
-import base64
-import ctypes
 import socket
-from collections.abc import Callable
 from typing import Any
 
-from cuda.bindings import driver
-
 from ..device_map import map_shared
-from ..worker_spec import EXIT_CALL, EXIT_LAUNCH, WorkerSpec
-from .serving import Call, Layout, give_up
-
-POINTER_BYTES = 8
-TENSOR_MAP_BYTES = 128
-TENSOR_MAP_TYPES = {
-    "uint8": "UINT8", "bool": "UINT8", "int8": "UINT8", "float16": "FLOAT16", "bfloat16": "BFLOAT16",
-    "float32": "FLOAT32", "float64": "FLOAT64", "int32": "INT32", "int64": "INT64", "int16": "UINT16",
-}  # fmt: skip
-ITEM_BYTES = {
-    "uint8": 1, "bool": 1, "int8": 1, "int16": 2, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4, "float64": 8,
-    "int64": 8,
-}  # fmt: skip
-
-
-def ask(result: tuple[Any, ...], doing: str, code: int = EXIT_LAUNCH) -> Any:
-    """The value of a driver call; a refusal ends the worker, because a CUDA error may poison the whole context."""
-    status, *values = result
-    if status != driver.CUresult.CUDA_SUCCESS:
-        text = driver.cuGetErrorString(status)[1]
-        give_up(code, f"{doing}: {status.name}: {text.decode() if text else ''}")
-    return values[0] if values else None
+from ..worker_spec import WorkerSpec
+from .device_call import DeviceCall
+from .serving import Call, Layout
 
 
 class Launcher:
-    """One GPU context; the device code comes with the first layout."""
+    """A GPU context that waits; the memory and the device code come with the first layout."""
 
     def __init__(self, channel: int) -> None:
-        ask(driver.cuInit(0), "cuInit")
-        device = ask(driver.cuDeviceGet(0), "cuDeviceGet")
-        ask(driver.cuCtxSetCurrent(ask(driver.cuDevicePrimaryCtxRetain(device), "the GPU context")), "the GPU context")
+        self._device = DeviceCall()
         self._channel = socket.socket(fileno=channel)
-        self._stream = ask(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING), "a stream")
-        self._events = [ask(driver.cuEventCreate(0), "an event") for _ in range(3)]
-        flags = driver.CU_MEMHOSTALLOC_DEVICEMAP
-        self._gate = int(ask(driver.cuMemHostAlloc(64, flags), "host memory"))
-        ctypes.memset(self._gate, 0, 64)
-        self._turn = 0
         self._base = 0
-        self._modules: list[Any] = []
-        self._scratch: list[tuple[Any, int, bool]] = []
 
     def configure(self, layout: Layout) -> Call:
         if not self._base:
             self._base = self._receive(layout["arena_bytes"])
-            self._modules = [
-                ask(driver.cuModuleLoadData(base64.b64decode(data)), "loading the device code")
-                for data in layout["modules"]
-            ]
-        self._allocate(layout["scratch"])
-        tensors = [item["offset"] + self._base for item in _tensors(layout)]
-        maps = [self._tensor_map(entry, tensors) for entry in layout["maps"]]
-        steps = [self._step(step, tensors, maps) for step in layout["steps"]]
-        # A kernel's first launch may load it; that is set-up, not work.
-        ask(driver.cuStreamSynchronize(self._stream), "setting up")
-
-        def call() -> tuple[float, float]:
-            return self._run(steps)
-
-        return call
+            self._device.load(layout["modules"])
+        steps = self._device.bind(layout, [item["offset"] + self._base for item in _tensors(layout)])
+        return lambda: self._device.run_timed(steps)
 
     def _receive(self, size_bytes: int) -> int:
         _, descriptors, _, _ = socket.recv_fds(self._channel, 1, 1)
         return map_shared(descriptors[0], size_bytes)
-
-    def _allocate(self, buffers: list[dict[str, Any]]) -> None:
-        for pointer, _, _ in self._scratch:
-            ask(driver.cuMemFree(pointer), "freeing scratch")
-        self._scratch = [
-            (ask(driver.cuMemAlloc(entry["bytes"]), "allocating scratch"), entry["bytes"], entry["zeroed"])
-            for entry in buffers
-        ]
-        for pointer, size, _ in self._scratch:
-            ask(driver.cuMemsetD8Async(pointer, 0xFF, size, self._stream), "poisoning scratch")
-
-    def _tensor_map(self, entry: dict[str, Any], tensors: list[int]) -> Any:
-        kind, index = entry["on"]
-        address = tensors[index] if kind == "tensor" else int(self._scratch[index][0])
-        shape, item = entry["shape"], ITEM_BYTES[entry["dtype"]]
-        strides, stride = [], item
-        for extent in reversed(shape[1:]):
-            stride *= extent
-            strides.append(driver.cuuint64_t(stride))
-        swizzle = "NONE" if entry["swizzle"] == "none" else entry["swizzle"]
-        promotion = "NONE" if entry["l2_promotion"] == "none" else f"L2_{entry['l2_promotion']}"
-        return ask(
-            driver.cuTensorMapEncodeTiled(
-                driver.CUtensorMapDataType[f"CU_TENSOR_MAP_DATA_TYPE_{TENSOR_MAP_TYPES[entry['dtype']]}"],
-                len(shape),
-                address,
-                [driver.cuuint64_t(extent) for extent in reversed(shape)],
-                strides,
-                [driver.cuuint32_t(extent) for extent in reversed(entry["box"])],
-                [driver.cuuint32_t(1)] * len(shape),
-                driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-                driver.CUtensorMapSwizzle[f"CU_TENSOR_MAP_SWIZZLE_{swizzle}"],
-                driver.CUtensorMapL2promotion[f"CU_TENSOR_MAP_L2_PROMOTION_{promotion}"],
-                driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-            ),
-            f"encoding tensor map of shape {shape}, box {entry['box']}",
-        )
-
-    def _step(self, step: dict[str, Any], tensors: list[int], maps: list[Any]) -> Callable[[], None]:
-        name = step["function"]
-        function = ask(driver.cuModuleGetFunction(self._modules[step["module"]], name.encode()), f"kernel {name}")
-        if step["shared_bytes"] > 48 * 1024:
-            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            doing = f"kernel {name}: {step['shared_bytes']} bytes of dynamic shared memory"
-            ask(driver.cuFuncSetAttribute(function, attribute, step["shared_bytes"]), doing)
-        pack = Arguments(function, name)
-        for kind, value in step["arguments"]:
-            if kind == "tensor":
-                pack.pointer(tensors[value])
-            elif kind == "scratch":
-                pack.pointer(int(self._scratch[value][0]))
-            elif kind == "map":
-                pack.tensor_map(maps[value])
-            else:
-                pack.integer(value)
-        parameters = pack.finish()
-        config = self._config(step)
-
-        def launch() -> None:
-            ask(driver.cuLaunchKernelEx(config, function, parameters, 0), f"launching {name}")
-
-        launch.keep = (pack, maps)  # type: ignore[attr-defined]  # the addresses in `parameters` point into these
-        return launch
-
-    def _config(self, step: dict[str, Any]) -> driver.CUlaunchConfig:
-        config = driver.CUlaunchConfig()
-        config.gridDimX, config.gridDimY, config.gridDimZ = step["grid"]
-        config.blockDimX, config.blockDimY, config.blockDimZ = step["block"]
-        config.sharedMemBytes = step["shared_bytes"]
-        config.hStream = self._stream
-        if list(step["cluster"]) != [1, 1, 1]:
-            attribute = driver.CUlaunchAttribute()
-            attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-            value = driver.CUlaunchAttributeValue()
-            value.clusterDim.x, value.clusterDim.y, value.clusterDim.z = step["cluster"]
-            attribute.value = value
-            config.attrs = [attribute]
-            config.numAttrs = 1
-        return config
-
-    def _run(self, steps: list[Callable[[], None]]) -> tuple[float, float]:
-        first, second, third = self._events
-        self._turn += 1
-        ask(
-            driver.cuStreamWaitValue32(
-                self._stream, self._gate, self._turn, driver.CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_GEQ
-            ),
-            "closing the gate",
-        )
-        ask(driver.cuEventRecord(first, self._stream), "an event")
-        for pointer, size, zeroed in self._scratch:
-            if zeroed:
-                ask(driver.cuMemsetD8Async(pointer, 0, size, self._stream), "zeroing scratch")
-        for launch in steps:
-            launch()
-        ask(driver.cuEventRecord(second, self._stream), "an event")
-        ask(driver.cuEventRecord(third, self._stream), "an event")
-        ctypes.c_uint32.from_address(self._gate).value = self._turn
-        ask(driver.cuStreamSynchronize(self._stream), "running the kernels", EXIT_CALL)
-        elapsed_ms = ask(driver.cuEventElapsedTime(first, second), "the time")
-        overhead_ms = ask(driver.cuEventElapsedTime(second, third), "the time")
-        return elapsed_ms / 1e3, overhead_ms / 1e3
-
-
-class Arguments:
-    """A kernel's parameters, each of the size that the compiled code wants."""
-
-    def __init__(self, function: Any, name: str) -> None:
-        self._name = name
-        self._sizes: list[int] = []
-        while True:
-            status, _, size = driver.cuFuncGetParamInfo(function, len(self._sizes))
-            if status != driver.CUresult.CUDA_SUCCESS:
-                break
-            self._sizes.append(int(size))
-        self._values: list[Any] = []
-
-    def pointer(self, address: int) -> None:
-        self._next(POINTER_BYTES, "a pointer")
-        self._values.append(ctypes.c_uint64(address))
-
-    def tensor_map(self, tensor_map: Any) -> None:
-        self._next(TENSOR_MAP_BYTES, "a tensor map")
-        self._values.append((ctypes.c_char * TENSOR_MAP_BYTES).from_address(int(tensor_map.getPtr())))
-
-    def integer(self, value: int) -> None:
-        size = self._next(None, "an integer")
-        if size not in (4, 8) or not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
-            give_up(
-                EXIT_LAUNCH,
-                f"kernel {self._name}: argument {len(self._values)} takes {size} bytes; {value} does not fit",
-            )
-        self._values.append((ctypes.c_uint32 if size == 4 else ctypes.c_uint64)(value & ((1 << 8 * size) - 1)))
-
-    def finish(self) -> int:
-        """The address of the parameter array; compilers' own parameters behind the declared ones are null."""
-        given = len(self._values)
-        self._values += [ctypes.create_string_buffer(size) for size in self._sizes[given:]]
-        self._array = (ctypes.c_void_p * max(1, len(self._values)))(
-            *(ctypes.addressof(value) for value in self._values)
-        )
-        return ctypes.addressof(self._array)
-
-    def _next(self, wanted: int | None, what: str) -> int:
-        position = len(self._values)
-        if position >= len(self._sizes):
-            give_up(EXIT_LAUNCH, f"kernel {self._name} takes {len(self._sizes)} arguments; the plan gives more")
-        size = self._sizes[position]
-        if wanted is not None and size != wanted:
-            give_up(
-                EXIT_LAUNCH,
-                f"kernel {self._name}: argument {position} takes {size} bytes; the plan gives {what} ({wanted} bytes)",
-            )
-        return size
 
 
 def _tensors(layout: Layout) -> list[dict[str, Any]]:
