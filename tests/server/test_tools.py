@@ -98,7 +98,10 @@ async def test_an_unknown_argument_is_refused_with_the_nearest_name(era: Any, to
         ({"task": TASK, "source": "x", "wait_s": 56}, "wait_s: Input should be less than or equal to 55"),
         ({"task": TASK, "source": "x", "max_chars": 60_001}, "max_chars: Input should be less than or equal to 60000"),
         ({"task": TASK, "source": "x", "fresh": "true"}, "fresh: Input should be a valid boolean"),
-        ({"task": TASK, "source": "x", "language": "rust"}, "language: Input should be 'auto', 'cpp', 'cuda', 'triton' or 'pytorch'"),
+        (
+            {"task": TASK, "source": "x", "language": "rust"},
+            "language: Input should be 'auto', 'cpp', 'cuda', 'triton' or 'pytorch'",
+        ),
         ({"source": "x"}, "task: Field required"),
         ({"task": TASK}, "give exactly one of source"),
         ({"task": TASK, "source": "x", "path": "seed.cpp"}, "both are given"),

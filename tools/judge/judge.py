@@ -19,7 +19,6 @@ from ...memory.schema import (
     DeviceKind,
     Evaluation,
     Finding,
-    Isolation,
     KernelBenchReference,
     Language,
     MeasuredTiming,
@@ -92,15 +91,9 @@ class Findings:
 class Judge:
     """Evaluates requests one after the other; keeps zygotes, compiled libraries and loaded references warm."""
 
-    def __init__(self, bench: Bench, isolation: Isolation, clock: Clock) -> None:
-        if not isolation.confined:
-            raise UnavailableError(
-                f"this host cannot confine candidates ({'; '.join(isolation.missing)}): kernelguild needs user "
-                "namespaces and Landlock (Linux 5.13 or later; in a container, allow unshare and landlock)"
-            )
+    def __init__(self, bench: Bench, clock: Clock) -> None:
         self._bench = bench
         self._builder = Builder(bench)
-        self._isolation = isolation
         self._clock = clock
         self._problems: dict[str, Problem] = {}
         self._places: dict[DeviceKind, Place] = {"cpu": Host()}
@@ -257,9 +250,7 @@ class Judge:
             timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
             verdict=_verdict(timing, seen.suspicions),
             findings=failure.findings if failure else seen.suspicions,
-            isolation=self._isolation.model_copy(
-                update={"missing": self._bench.missing_layers(request.candidate.language, seen.site.device.kind)}
-            ),
+            isolation=self._bench.isolation(request.candidate.language, seen.site.device.kind),
             output_tail=clean(failure.output) if failure else "",
             artifacts=artifacts,
             created_at_s=self._clock.now_s(),

@@ -15,7 +15,9 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 def resources(log: str, arch: str) -> tuple[KernelResources, ...]:
     """One entry per kernel, in the log's order. `arch` is what was asked for."""
     pieces = _ENTRY.split(log)[1:]
-    return tuple(_kernel(name, arch, body) for name, _, body in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True))
+    return tuple(
+        _kernel(name, arch, body) for name, _, body in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True)
+    )
 
 
 def _kernel(name: str, arch: str, body: str) -> KernelResources:

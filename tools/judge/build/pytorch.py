@@ -50,8 +50,6 @@ def syntax_problem(source: str, name: str, needed_class: str | None = None) -> s
         return f"{name}:{error.lineno}:{error.offset}: error: {error.msg}\n    {line}"
     except (ValueError, RecursionError, MemoryError) as error:
         return f"{name}:1: error: the file cannot be parsed: {error}"
-    if needed_class is None or any(
-        isinstance(node, ast.ClassDef) and node.name == needed_class for node in tree.body
-    ):
+    if needed_class is None or any(isinstance(node, ast.ClassDef) and node.name == needed_class for node in tree.body):
         return ""
     return f"{name}:1: error: the file defines no class {needed_class} at its top level"
