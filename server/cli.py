@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 from ..memory.errors import InputError, KernelguildError
+from ..tools.judge.environment import UNCONFINED
 from .commands import COMMANDS
 from .explain import explain
 
@@ -54,6 +55,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
         arguments = build_parser().parse_args(argv)
+        if arguments.unconfined:
+            os.environ[UNCONFINED] = "1"
         code = int(arguments.run(arguments))
         sys.stdout.flush()
         return code
@@ -78,6 +81,11 @@ def build_parser() -> argparse.ArgumentParser:
     """The whole command line; each command registers itself."""
     parser: argparse.ArgumentParser = Parser(prog="kernelguild", description="Judge, remember and search fast kernels.")
     parser.add_argument("--version", action="version", version=f"kernelguild {version('kernelguild')}")
+    parser.add_argument(
+        "--unconfined",
+        action="store_true",
+        help=f"judge even where the host cannot confine candidates; the same as {UNCONFINED}=1",
+    )
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.register(subparsers)

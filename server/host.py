@@ -14,8 +14,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..memory.database import DATABASE_NAME
+from ..tools.judge.environment import may_run_unconfined
 from ..tools.judge.languages import CXX
-from ..tools.judge.sandbox import probe
+from ..tools.judge.probe import probe
 
 NEEDED_TO_JUDGE = frozenset({"g++", "torch", "isolation", "home"})
 
@@ -103,12 +104,13 @@ def _nvidia() -> Check:
 
 def _isolation() -> Check:
     isolation = probe()
+    layers, missing = ", ".join(isolation.layers), "; ".join(isolation.missing)
     if isolation.confined:
-        return Check("isolation", ", ".join(isolation.layers))
+        return Check("isolation", f"{layers}; without {missing}" if missing else layers)
+    if may_run_unconfined(os.environ):
+        return Check("isolation", f"unconfined, as you allow: only {layers or 'nothing'}; without {missing}")
     return Check(
-        "isolation",
-        f"refused: {', '.join(isolation.missing)}",
-        "allow unprivileged user namespaces and Landlock (Linux 5.13 or later)",
+        "isolation", f"refused: {missing}", "allow unprivileged user namespaces and Landlock (Linux 5.13 or later)"
     )
 
 

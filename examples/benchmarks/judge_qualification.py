@@ -17,9 +17,9 @@ from pathlib import Path
 
 from kernelguild.memory.clock import SystemClock
 from kernelguild.memory.schema import Candidate, Evaluation, Language, MeasuredTiming, Task, Tier, Verdict
-from kernelguild.tools.judge import sandbox
 from kernelguild.tools.judge.bench import Bench
 from kernelguild.tools.judge.judge import Judge
+from kernelguild.tools.judge.probe import probe
 from kernelguild.tools.judge.request import EvaluationRequest
 from kernelguild.tools.tasks import load_task
 
@@ -107,8 +107,8 @@ def main() -> None:
     parser.add_argument("--kernels", nargs="+", choices=list(ELEMENTS), default=list(ELEMENTS))
     given = parser.parse_args()
     print("kernel kind   verdicts   called   time, us  speedup  pairs  max  seconds    max")
-    with tempfile.TemporaryDirectory() as folder, Bench() as bench:
-        judge = Judge(bench, sandbox.probe(), SystemClock())
+    with tempfile.TemporaryDirectory() as folder, Bench(probe()) as bench:
+        judge = Judge(bench, SystemClock())
         for kernel in given.kernels:
             for kind, count, steps in (("A/A", given.aa, STEPS), ("1.10x", given.found, MORE_STEPS)):
                 if count == 0:

@@ -10,17 +10,17 @@ import pytest
 from affine_task import Judgement, write_task
 from kernelguild.memory.clock import SystemClock
 from kernelguild.memory.schema import Candidate, Evaluation, Task, Tier
-from kernelguild.tools.judge import sandbox
 from kernelguild.tools.judge.bench import Bench
 from kernelguild.tools.judge.judge import Judge
+from kernelguild.tools.judge.probe import probe
 from kernelguild.tools.judge.request import EvaluationRequest
 from kernelguild.tools.tasks import load_task
 
 
 @pytest.fixture(scope="session")
 def judge() -> Iterator[Judge]:
-    with Bench() as bench:
-        yield Judge(bench, sandbox.probe(), SystemClock())
+    with Bench(probe()) as bench:
+        yield Judge(bench, SystemClock())
 
 
 @pytest.fixture

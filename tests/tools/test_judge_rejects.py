@@ -106,33 +106,46 @@ def test_the_candidate_cannot_read_write_or_connect_outside(evaluate: Judgement,
     assert not target.exists()
 
 
-def test_processes_that_a_candidate_leaves_behind_die_with_it(evaluate: Judgement, affine: Task) -> None:
-    marker = f"kernelguild-orphan-{os.getpid()}"
-    preamble = "#include <unistd.h>\n#include <sys/prctl.h>"
-    body = f"""
-    static bool once = false;
-    if (!once) {{ once = true; if (!fork()) {{ setsid(); prctl(PR_SET_NAME, "{marker[:15]}"); for (;;) pause(); }} }}
-    {RIGHT}"""
-    constraints = affine.constraints.model_copy(update={"threads": 4})
-    task = affine.model_copy(update={"constraints": constraints})
-    assert evaluate(cpp(body, preamble), Tier.VERIFY, task).status is Status.PASSED
-    names = [_name(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    assert marker[:15] not in names
-
-
-@pytest.mark.parametrize(("threads", "children"), [(1, 0), (4, 3)])
-def test_a_candidate_has_the_tasks_threads_and_no_more(
-    evaluate: Judgement, affine: Task, threads: int, children: int
-) -> None:
-    # The candidate reports how many children it could start.
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_candidate_has_the_tasks_threads_and_no_more(evaluate: Judgement, affine: Task, threads: int) -> None:
+    # The candidate reports how many threads it could start.
+    preamble = "#include <pthread.h>\n#include <unistd.h>\nstatic void* hog(void*) { for (;;) pause(); }"
     body = """
     int count = 0;
-    while (count < 90) { int child = fork(); if (child < 0) break; if (!child) for (;;) pause(); ++count; }
+    for (pthread_t thread; count < 90 && pthread_create(&thread, nullptr, hog, nullptr) == 0;) ++count;
     return 100 + count;"""
     constraints = affine.constraints.model_copy(update={"threads": threads})
     task = affine.model_copy(update={"constraints": constraints})
-    evaluation = evaluate(cpp(body, "#include <unistd.h>"), Tier.VERIFY, task)
-    assert f"the entry returned {100 + children};" in evaluation.message
+    evaluation = evaluate(cpp(body, preamble), Tier.VERIFY, task)
+    assert f"the entry returned {100 + threads - 1};" in evaluation.message
+
+
+FORKS = {
+    "fork": "fork()",
+    "vfork": "vfork()",
+    "clone": "syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)",
+    "clone3": "syscall(SYS_clone3, arguments, sizeof arguments)",
+    "a thread of another process": "syscall(SYS_clone, CLONE_VM | SIGCHLD, 0, 0, 0, 0)",
+}
+
+
+@pytest.mark.parametrize("attempt", FORKS.values(), ids=FORKS)
+def test_a_candidate_starts_no_process(evaluate: Judgement, affine: Task, attempt: str) -> None:
+    preamble = "#include <csignal>\n#include <sched.h>\n#include <sys/syscall.h>\n#include <unistd.h>"
+    body = f"""
+    unsigned long arguments[11] = {{0, 0, 0, 0, SIGCHLD}}; (void)arguments;
+    if ({attempt} >= 0) _exit(9);
+    {RIGHT}"""
+    constraints = affine.constraints.model_copy(update={"threads": 4})
+    task = affine.model_copy(update={"constraints": constraints})
+    evaluation = evaluate(cpp(body, preamble), Tier.VERIFY, task)
+    assert evaluation.status is Status.PASSED, evaluation.message
+
+
+def test_a_python_candidate_that_starts_a_process_hears_that_it_may_not(evaluate: Judgement) -> None:
+    evaluation = evaluate(pytorch("import subprocess\nsubprocess.run(['/bin/true'])\nclass ModelNew: pass\n"))
+    assert evaluation.status is Status.RESOURCE_LIMIT, evaluation.message
+    assert "more processes or threads" in evaluation.message
 
 
 def test_a_fork_bomb_is_contained(evaluate: Judgement) -> None:
@@ -164,10 +177,3 @@ def test_a_wrong_pytorch_candidate_gets_its_status(
 def test_a_right_pytorch_candidate_passes_the_same_task(evaluate: Judgement) -> None:
     evaluation = evaluate(pytorch("class ModelNew:\n    def __call__(self, x): return 2 * x + 1\n"))
     assert evaluation.status is Status.PASSED, evaluation.message
-
-
-def _name(process: Path) -> str:
-    try:
-        return (process / "comm").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""

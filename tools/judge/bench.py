@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, get_args
 
-from ...memory.schema import Constraints, DeviceKind, Language
+from ...memory.schema import Constraints, DeviceKind, Isolation, Language
+from .access import MOUNT, Access, Limits
 from .arena import Arena
 from .device_code import DeviceCode
 from .environment import child_environment
@@ -24,8 +25,9 @@ from .failure import blamed
 from .host_memory import HostMemory
 from .languages import RUNNERS, Runner
 from .launchers import LAUNCHER_TIMEOUT_S, Launchers
+from .namespaces import other_user
 from .place import Place
-from .sandbox import Access, Limits
+from .sandbox import Confinement
 from .seat import Seat
 from .worker import Worker, Zygote
 from .worker_spec import Kind, Preload, WorkerSpec
@@ -36,16 +38,16 @@ SYSTEM_PATHS = (
 )  # fmt: skip
 WRITABLE_DEVICES = ("/dev/null",)
 FOLDER_PREFIX = f"kernelguild-judge-{os.getuid()}-"
-FOREIGN_UID = 65534
 SETTLING_S = 60
 """A younger folder may not be locked by its owner yet."""
 OUTPUT_LIMIT_BYTES = 64 << 20
-PROCESS_LIMIT = 64
-OWN_PROCESSES = 3
-"""Of each worker's user namespace: warden, process 1 and the worker itself."""
-COMPILER_MEMORY_BYTES = 4 << 30
+MANY_TASKS = 64
+COMPILER_MEMORY_BYTES = min(4 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+CUDA_MEMORY_BYTES = 4 << 30
+"""What a process holds of the host's memory because it uses a GPU, at most."""
 EMPTY_MEMORY_BYTES = 1 << 30
 EMPTY_TIMEOUT_S = 60
+CPU_SLACK_S = 600
 
 
 @dataclass(frozen=True)
@@ -68,17 +70,22 @@ class Program:
 class Bench:
     """All that a judge process keeps between evaluations: zygotes and a folder of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, isolation: Isolation) -> None:
         _sweep()
         self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         self.folder.chmod(0o711)
         self._scratches: list[Path] = []
-        self._uid = FOREIGN_UID if os.getuid() == 0 else None
-        self._interpreter_is_public = all(_is_public(Path(path)) for path in _interpreter_folders())
+        self._isolation = isolation
+        self._uid = other_user()
+        self._interpreter_is_public = all(
+            _is_public(Path(path), alone=MOUNT in isolation.layers) for path in _interpreter_folders()
+        )
         self._claim = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._claim, fcntl.LOCK_EX)
         environment = {**child_environment(os.environ), "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}
-        self._zygotes: dict[Preload, Zygote] = {name: Zygote(name, environment) for name in get_args(Preload)}
+        self._zygotes: dict[Preload, Zygote] = {
+            name: Zygote(name, environment, isolation.layers) for name in get_args(Preload)
+        }
         self._launchers = Launchers(self._launcher)
 
     def seat(
@@ -114,14 +121,10 @@ class Bench:
     ) -> WorkerSpec:
         constraints = program.constraints
         on_gpu = place.kind == "cuda"
-        memory_bytes = None if on_gpu else constraints.memory_bytes
-        processes = _processes(runner.preload, constraints.threads)
+        limits = _limits_of(runner.preload, constraints, on_gpu=on_gpu)
         return WorkerSpec(
             kind=runner.kind,
-            scratch=str(program.scratch),
-            uid=self._uid_of(runner.preload),
-            access=self._access(program.scratch, program.target.parent, gpu=on_gpu),
-            limits=_limits(memory_bytes, constraints.setup_timeout_s, processes),
+            confinement=self._confinement(runner.preload, program.scratch, limits, program.target.parent, gpu=on_gpu),
             target=str(program.target),
             entry=program.entry,
             threads=constraints.threads,
@@ -137,30 +140,33 @@ class Bench:
     def empty_seat(self, place: Place, size_bytes: int, *, cpu: int | None) -> Seat:
         """A worker that runs nobody's code: what a call costs by itself."""
         arena = place.arena(size_bytes)
-        limits = _limits(EMPTY_MEMORY_BYTES, EMPTY_TIMEOUT_S, PROCESS_LIMIT)
-        worker = self._spawn_native("empty", self.new_scratch(), arena, limits, cpu=cpu)
+        limits = Limits(EMPTY_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, 1, EMPTY_TIMEOUT_S + CPU_SLACK_S)
+        confinement = self._confinement("native", self.new_scratch(), limits)
+        spec = WorkerSpec("empty", confinement, cpu=cpu, shared_bytes=arena.size_bytes)
+        worker = self._zygotes["native"].spawn(spec, arena.descriptor)
         worker.wait_ready(EMPTY_TIMEOUT_S)
         return Seat(worker, arena, place)
 
-    def execute(self, arguments: tuple[str, ...], scratch: Path, timeout_s: float) -> Worker:
-        """A confined command, such as a compiler; the caller waits for its end."""
-        with Arena(HostMemory(4096)) as arena:
-            return self._spawn_native("exec", scratch, arena, _compiler_limits(timeout_s), arguments=arguments)
+    def execute(self, arguments: tuple[str, ...], scratch: Path, timeout_s: float, product: Path) -> Worker:
+        """A confined command, such as a compiler; the caller waits for its end.
 
-    def compile(self, kind: Kind, preload: Preload, source: Path, options: tuple[str, ...], timeout_s: float) -> Worker:
-        """A confined compiler of device code over a source in its scratch folder; the caller waits for its end."""
-        with Arena(HostMemory(4096)) as arena:
-            spec = WorkerSpec(
-                kind=kind,
-                scratch=str(source.parent),
-                uid=self._uid_of(preload),
-                access=self._access(source.parent),
-                limits=_compiler_limits(timeout_s),
-                target=str(source),
-                arguments=options,
-                shared_bytes=arena.size_bytes,
-            )
-            return self._zygotes[preload].spawn(spec, arena.descriptor)
+        What lies in `scratch` is there for it. Of what it writes, the file of the product's name is kept at `product`
+        if the command ends well; it is empty where there is no such file, or none that could be taken.
+        """
+        confinement = self._confinement("native", scratch, _compiler_limits(timeout_s))
+        return self._compile(WorkerSpec("exec", confinement, arguments=arguments), "native", product)
+
+    def compile(
+        self, kind: Kind, preload: Preload, source: Path, options: tuple[str, ...], timeout_s: float, product: Path
+    ) -> Worker:
+        """A confined compiler of device code over a source in its scratch folder, else as `execute`."""
+        confinement = self._confinement(preload, source.parent, _compiler_limits(timeout_s))
+        return self._compile(WorkerSpec(kind, confinement, target=str(source), arguments=options), preload, product)
+
+    def _compile(self, spec: WorkerSpec, preload: Preload, product: Path) -> Worker:
+        with Arena(HostMemory(4096)) as arena, product.open("xb") as file:
+            spec = replace(spec, product=product.name, shared_bytes=arena.size_bytes)
+            return self._zygotes[preload].spawn(spec, arena.descriptor, product=file.fileno())
 
     def new_folder(self) -> Path:
         """A fresh folder below the judge's own, which workers may read."""
@@ -182,12 +188,13 @@ class Bench:
         while self._scratches:
             remove_tree(self._scratches.pop())
 
-    def missing_layers(self, language: Language, place: DeviceKind) -> tuple[str, ...]:
-        """What workers of this language lack of the full confinement here, each with the reason."""
+    def isolation(self, language: Language, place: DeviceKind) -> Isolation:
+        """What confines workers of this language, and what they lack, each with the reason."""
+        missing = list(self._isolation.missing)
         runner = RUNNERS.get((language, place))
-        if runner is None or self._uid is None or self._uid_of(runner.preload) is not None:
-            return ()
-        return ("process limit: it does not bind root, and the interpreter is not readable by another user",)
+        if runner is not None and os.getuid() == 0 and self._uid_of(runner.preload) is None:
+            missing.append("thread limit: it does not bind root, who can become no other user here")
+        return self._isolation.model_copy(update={"missing": tuple(missing)})
 
     def _uid_of(self, preload: Preload) -> int | None:
         """Workers that import as they go need an interpreter that the other user can read."""
@@ -208,37 +215,14 @@ class Bench:
     ) -> None:
         self.close()
 
-    def _spawn_native(
-        self,
-        kind: Kind,
-        scratch: Path,
-        arena: Arena,
-        limits: Limits,
-        *,
-        arguments: tuple[str, ...] = (),
-        cpu: int | None = None,
-    ) -> Worker:
-        spec = WorkerSpec(
-            kind=kind,
-            scratch=str(scratch),
-            uid=self._uid,
-            access=self._access(scratch),
-            limits=limits,
-            arguments=arguments,
-            cpu=cpu,
-            shared_bytes=arena.size_bytes,
-        )
-        return self._zygotes["native"].spawn(spec, arena.descriptor)
-
     def _launcher(self) -> Worker:
         """A worker of the judge's own code with a GPU context; nothing of a candidate has come near it."""
-        folder = self.new_folder()
+        limits = Limits(
+            CUDA_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, MANY_TASKS, LAUNCHER_TIMEOUT_S + CPU_SLACK_S, reserves=True
+        )
         spec = WorkerSpec(
             kind="launcher",
-            scratch=str(folder),
-            uid=self._uid_of("cuda"),
-            access=self._access(folder, gpu=True),
-            limits=_limits(None, LAUNCHER_TIMEOUT_S, PROCESS_LIMIT),
+            confinement=self._confinement("cuda", self.new_folder(), limits, gpu=True),
             gpu=True,
             timed=True,
         )
@@ -246,41 +230,51 @@ class Bench:
         with theirs:
             return self._zygotes["cuda"].spawn(spec, theirs.fileno(), channel=ours)
 
-    def _access(self, scratch: Path, *readable: Path, gpu: bool = False) -> Access:
-        return Access(
-            read_execute=(*SYSTEM_PATHS, *_interpreter_folders(), *(str(path) for path in readable)),
-            read_write=(str(scratch), *WRITABLE_DEVICES, *(_gpu_paths() if gpu else ())),
+    def _confinement(
+        self, preload: Preload, scratch: Path, limits: Limits, *readable: Path, gpu: bool = False
+    ) -> Confinement:
+        access = Access(
+            read_execute=(
+                *SYSTEM_PATHS, *_interpreter_folders(), *(str(path) for path in readable), *(("/sys",) if gpu else ())
+            ),
+            devices=(*WRITABLE_DEVICES, *(_gpu_paths() if gpu else ())),
+            gpu=gpu,
         )
+        return Confinement(access, limits, str(scratch), self._isolation.layers, self._uid_of(preload))
 
 
 def _gpu_paths() -> list[str]:
-    """What the CUDA driver opens; it writes to its own entries below /proc."""
-    return [*(str(path) for path in Path("/dev").glob("nvidia*")), "/proc", "/sys", "/dev/shm"]
+    """What the CUDA driver opens for writing; its own entries below /proc among them."""
+    return [*(str(path) for path in Path("/dev").glob("nvidia*")), "/proc", "/dev/shm"]
 
 
 def _compiler_limits(timeout_s: float) -> Limits:
-    return Limits(COMPILER_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, PROCESS_LIMIT, int(timeout_s) + 5)
+    return Limits(COMPILER_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, MANY_TASKS, int(timeout_s) + 5, may_fork=True)
 
 
-def _limits(memory_bytes: int | None, setup_timeout_s: float, processes: int) -> Limits:
-    return Limits(memory_bytes, OUTPUT_LIMIT_BYTES, processes, int(setup_timeout_s) + 600)
+def _limits_of(preload: Preload, constraints: Constraints, *, on_gpu: bool) -> Limits:
+    """The task's threads and no more, and no processes: what runs beside a worker slows the baseline's.
 
-
-def _processes(preload: str, threads: int) -> int:
-    """A native worker gets the task's threads and no more: what runs beside it slows the baseline's worker.
-
-    torch starts threads of its own, and a ModelNew may start a compiler.
+    A PyTorch program brings up to three pools of threads: OpenMP's, torch's own and that of numpy's BLAS. The CUDA
+    driver and Triton start threads of their own, and Triton starts compilers.
     """
-    return OWN_PROCESSES + threads - 1 if preload == "native" else PROCESS_LIMIT
+    cpu_s = int(constraints.setup_timeout_s) + CPU_SLACK_S
+    if on_gpu:
+        memory_bytes = constraints.memory_bytes + CUDA_MEMORY_BYTES
+        return Limits(memory_bytes, OUTPUT_LIMIT_BYTES, MANY_TASKS, cpu_s, may_fork=True, reserves=True)
+    if preload == "interpreter":
+        return Limits(constraints.memory_bytes, OUTPUT_LIMIT_BYTES, MANY_TASKS, cpu_s, may_fork=True)
+    tasks = constraints.threads if preload == "native" else 1 + 3 * (constraints.threads - 1)
+    return Limits(constraints.memory_bytes, OUTPUT_LIMIT_BYTES, tasks, cpu_s)
 
 
 def _interpreter_folders() -> list[str]:
     return sorted({sys.prefix, sys.base_prefix, sys.exec_prefix})
 
 
-def _is_public(path: Path) -> bool:
-    """Whether every user may enter the folder."""
-    return all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents))
+def _is_public(path: Path, *, alone: bool) -> bool:
+    """Whether every user may enter the folder; `alone` where those above it do not count."""
+    return all(folder.stat().st_mode & 0o001 for folder in ((path,) if alone else (path, *path.parents)))
 
 
 def remove_tree(folder: Path) -> None:

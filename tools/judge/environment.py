@@ -9,7 +9,14 @@ from pathlib import Path
 from ... import __file__ as package_file
 
 PACKAGE_PARENT = Path(package_file or "").resolve().parents[1]
-PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
+UNCONFINED = "KERNELGUILD_UNCONFINED"
+"""Set to 1, it lets the judge work where the host cannot confine candidates."""
+PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", UNCONFINED)
+
+
+def may_run_unconfined(environment: Mapping[str, str]) -> bool:
+    """Whether the user lets candidates run on a host that cannot confine them."""
+    return environment.get(UNCONFINED) == "1"
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from .worker_spec import (
 
 LAST_WORDS_TIMEOUT_S = 5
 MEMORY_WORDS = ("std::bad_alloc", "MemoryError", "Cannot allocate memory", "out of memory", "can't allocate memory")
+SPACE_WORDS = ("No space left on device", "File too large")
 PROCESS_WORDS = ("Resource temporarily unavailable", "can't start new thread")
 
 STATUS_OF_EXIT = {
@@ -38,7 +39,7 @@ STATUS_OF_EXIT = {
 STATUS_OF_SIGNAL: dict[int, tuple[Status, str]] = {
     signal.SIGXFSZ: (Status.RESOURCE_LIMIT, "it wrote more than the output limit"),
     signal.SIGXCPU: (Status.RESOURCE_LIMIT, "it used more processor time than allowed"),
-    signal.SIGKILL: (Status.RESOURCE_LIMIT, "the kernel killed it, most likely for its memory"),
+    signal.SIGKILL: (Status.RESOURCE_LIMIT, "it was killed, most likely for its memory"),
     signal.SIGSEGV: (Status.RUNTIME_ERROR, "it read or wrote memory that is not its own (SIGSEGV)"),
     signal.SIGFPE: (Status.RUNTIME_ERROR, "an integer division by zero or overflow (SIGFPE)"),
     signal.SIGILL: (Status.RUNTIME_ERROR, "an instruction that this processor does not have (SIGILL)"),
@@ -100,6 +101,8 @@ def _classify(ended: WorkerEnd, output: str) -> tuple[Status, str]:
     if ended.exit_code in (EXIT_SETUP, EXIT_CALL) or ended.signal == signal.SIGABRT:
         if any(word in output for word in MEMORY_WORDS):
             return Status.RESOURCE_LIMIT, "it ran out of the memory that it may use"
+        if any(word in output for word in SPACE_WORDS):
+            return Status.RESOURCE_LIMIT, "it filled the disk space that it may use"
         if any(word in output for word in PROCESS_WORDS):
             return Status.RESOURCE_LIMIT, "it started more processes or threads than allowed"
     if ended.signal is not None:

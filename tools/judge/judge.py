@@ -19,7 +19,6 @@ from ...memory.schema import (
     DeviceKind,
     Evaluation,
     Finding,
-    Isolation,
     KernelBenchReference,
     Language,
     MeasuredTiming,
@@ -96,15 +95,9 @@ class Findings:
 class Judge:
     """Evaluates requests one after the other; keeps zygotes, compiled libraries and loaded references warm."""
 
-    def __init__(self, bench: Bench, isolation: Isolation, clock: Clock) -> None:
-        if not isolation.confined:
-            raise UnavailableError(
-                f"this host cannot confine candidates ({'; '.join(isolation.missing)}): kernelguild needs user "
-                "namespaces and Landlock (Linux 5.13 or later; in a container, allow unshare and landlock)"
-            )
+    def __init__(self, bench: Bench, clock: Clock) -> None:
         self._bench = bench
         self._builder = Builder(bench)
-        self._isolation = isolation
         self._clock = clock
         self._problems: dict[str, Problem] = {}
         self._places: dict[DeviceKind, Place] = {"cpu": Host()}
@@ -283,9 +276,7 @@ class Judge:
             verdict=_verdict(timing, seen.suspicions),
             profile=profile,
             findings=failure.findings if failure else (*seen.suspicions, *(seen.deep.remarks if seen.deep else ())),
-            isolation=self._isolation.model_copy(
-                update={"missing": self._bench.missing_layers(request.candidate.language, seen.site.device.kind)}
-            ),
+            isolation=self._bench.isolation(request.candidate.language, seen.site.device.kind),
             output_tail=clean(failure.output) if failure else "",
             artifacts=artifacts,
             created_at_s=self._clock.now_s(),

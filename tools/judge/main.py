@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import BinaryIO
@@ -9,13 +10,18 @@ from typing import BinaryIO
 from ...memory.clock import SystemClock
 from ...memory.errors import InputError, KernelguildError, UnavailableError
 from ...memory.schema import Record
-from . import framing, sandbox
+from . import framing
+from .environment import may_run_unconfined
+from .namespaces import die_with_parent
+from .probe import probe, why_refused
 from .request import EvaluationRequest, Refused
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> None:
     """Serve until standard input closes."""
-    sandbox.die_with_parent()
+    die_with_parent()
     reader = os.fdopen(os.dup(0), "rb")
     writer = os.fdopen(os.dup(1), "wb")
     # The task's reference may print; it must not print into the protocol.
@@ -28,10 +34,15 @@ def main() -> None:
         _serve(first, reader, writer)
     except KernelguildError as error:
         _send(writer, _refusal(error))
+    except OSError as error:
+        cure = "; free space there, or set TMPDIR to another folder" if error.errno in NO_SPACE else ""
+        _send(writer, Refused(reason="harness", message=f"the judge could not go on: {error}{cure}"))
 
 
 def _serve(data: bytes | None, reader: BinaryIO, writer: BinaryIO) -> None:
-    isolation = sandbox.probe()
+    isolation = probe()
+    if not isolation.confined and not may_run_unconfined(os.environ):
+        raise UnavailableError(why_refused(isolation))
     try:
         # torch takes a second to import: after the probe, so that a host that cannot confine hears it at once.
         from .bench import Bench
@@ -41,8 +52,8 @@ def _serve(data: bytes | None, reader: BinaryIO, writer: BinaryIO) -> None:
             f"the judge needs {missing.name}, which is not installed: pip install 'kernelguild[torch]'"
         ) from None
 
-    with Bench() as bench:
-        judge = Judge(bench, isolation, SystemClock())
+    with Bench(isolation) as bench:
+        judge = Judge(bench, SystemClock())
         while data is not None:
             request = EvaluationRequest.model_validate_json(data)
             try:

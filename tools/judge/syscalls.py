@@ -12,15 +12,18 @@ import platform
 import struct
 from dataclasses import dataclass
 
+from .kernel import LIBC, PR_SET_SECCOMP
+
 SOCKET_UNIX = 1
-PR_SET_SECCOMP = 22
+CLONE_THREAD = 0x10000
 SECCOMP_MODE_FILTER = 2
 X32_BIT = 0x40000000
 
-LOAD_WORD, JUMP_EQUAL, JUMP_GREATER_EQUAL, RETURN = 0x20, 0x15, 0x35, 0x06
+LOAD_WORD, JUMP_EQUAL, JUMP_GREATER_EQUAL, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW = 0x7FFF0000
 KILL = 0x80000000
-REFUSE = 0x00050000 | errno.EPERM
+FAIL = 0x00050000
+REFUSE = FAIL | errno.EPERM
 OFFSET_NUMBER, OFFSET_ARCHITECTURE, OFFSET_FIRST_ARGUMENT = 0, 4, 16
 
 # name: (x86-64, arm64); None where the architecture has no such call.
@@ -42,7 +45,14 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "fsopen": (430, 430), "open_tree": (428, 428), "mount_setattr": (442, 442), "pivot_root": (155, 41),
     "chroot": (161, 51), "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "fanotify_init": (300, 262),
     "quotactl": (179, 60), "syslog": (103, 116), "personality": (135, 92), "seccomp": (317, 277),
+    # memory that belongs to no process, so that no limit counts it
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186),
+    "mq_open": (240, 180),
 }  # fmt: skip
+FORKS = ((57, None), (58, None))
+"""fork and vfork, where clone is not the only way."""
+CLONE = (56, 220)
+CLONE3 = (435, 435)
 SOCKET = (41, 198)
 SOCKETPAIR = (53, 199)
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
@@ -63,8 +73,11 @@ class _Step:
         return struct.pack("=HBBI", self.code, self.jump_true, self.jump_false, self.value)
 
 
-def install_filter(libc: ctypes.CDLL) -> None:
+def install_filter(*, may_fork: bool, unix_sockets: bool = False) -> None:
     """Put the filter on this process and its children; needs no_new_privs.
+
+    Without `may_fork` it can start threads, and no process: what a process limit counts is the task's threads.
+    `unix_sockets` belong into a root and a network of their own, where nobody listens.
 
     Raises:
         OSError: the kernel refused, or the architecture is unknown.
@@ -72,15 +85,15 @@ def install_filter(libc: ctypes.CDLL) -> None:
     machine = platform.machine()
     if machine not in ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no filter for {machine}", "seccomp")
-    steps = build(*ARCHITECTURES[machine])
+    steps = build(*ARCHITECTURES[machine], may_fork=may_fork, unix_sockets=unix_sockets)
     code = b"".join(step.pack() for step in steps)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(steps), ctypes.addressof(buffer))
-    if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
+    if LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "the kernel refused the filter", "seccomp")
 
 
-def build(column: int, architecture: int) -> list[_Step]:
+def build(column: int, architecture: int, *, may_fork: bool, unix_sockets: bool) -> list[_Step]:
     """The filter's program: a chain of comparisons, each of which ends in a return or falls through."""
     refused = [numbers[column] for numbers in REFUSED.values()]
     steps = [
@@ -97,9 +110,33 @@ def build(column: int, architecture: int) -> list[_Step]:
             steps += [_Step(JUMP_EQUAL, 0, 1, number), _Step(RETURN, 0, 0, REFUSE)]
     return [
         *steps,
+        *([] if may_fork else _threads_only(column)),
+        *([] if unix_sockets else _no_unix_sockets(column)),
+        _Step(RETURN, 0, 0, ALLOW),
+    ]
+
+
+def _no_unix_sockets(column: int) -> list[_Step]:
+    return [
         _Step(JUMP_EQUAL, 0, 3, SOCKET[column]),
         _Step(LOAD_WORD, 0, 0, OFFSET_FIRST_ARGUMENT),
         _Step(JUMP_EQUAL, 0, 1, SOCKET_UNIX),
         _Step(RETURN, 0, 0, REFUSE),
+    ]
+
+
+def _threads_only(column: int) -> list[_Step]:
+    again, missing = FAIL | errno.EAGAIN, FAIL | errno.ENOSYS
+    steps = []
+    for number, answer in (*((fork[column], again) for fork in FORKS), (CLONE3[column], missing)):
+        # A filter cannot see clone3's flags; without it the C library takes clone.
+        if number is not None:
+            steps += [_Step(JUMP_EQUAL, 0, 1, number), _Step(RETURN, 0, 0, answer)]
+    return [
+        *steps,
+        _Step(JUMP_EQUAL, 0, 4, CLONE[column]),
+        _Step(LOAD_WORD, 0, 0, OFFSET_FIRST_ARGUMENT),
+        _Step(JUMP_ANY_BIT, 1, 0, CLONE_THREAD),
+        _Step(RETURN, 0, 0, again),
         _Step(RETURN, 0, 0, ALLOW),
     ]

@@ -11,14 +11,17 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
 from ...memory.errors import HarnessError
 from .worker_spec import CONFIGURE, CONFINED, DELIVERED, GO, READY, TIMES, WorkerEnd, WorkerSpec
 
+ZYGOTE = (sys.executable, "-P", "-m", "kernelguild.tools.judge.zygote")
 ZYGOTE_START_TIMEOUT_S = 120
 CONFINEMENT_TIMEOUT_S = 30
 END_TIMEOUT_S = 10
@@ -43,11 +46,13 @@ class Worker:
         reply: int,
         status: int,
         output: BinaryIO,
+        zygote_lives: Callable[[], bool],
         *,
         timed: bool = False,
         channel: socket.socket | None = None,
     ) -> None:
         self._pidfd = pidfd
+        self._zygote_lives = zygote_lives
         self._command = command
         self._reply = reply
         self._status = status
@@ -110,14 +115,30 @@ class Worker:
 
         Raises:
             WorkerTimeout: it still runs.
+            HarnessError: the judge's side failed, or it was killed with its zygote, which no candidate can reach.
         """
         if not select.select([self._status], [], [], timeout_s)[0]:
             raise WorkerTimeout
         data = os.read(self._status, 4096)
         if not data:
+            if not self._zygote_lives():
+                raise HarnessError("a worker was killed with its zygote, from outside the judge")
             # Process 1 was killed: only the candidate, or its use of memory, can be the reason once it is confined.
             return WorkerEnd(exit_code=None, signal=signal.SIGKILL, max_rss_bytes=0)
-        return WorkerEnd.loads(data)
+        ended = WorkerEnd.loads(data)
+        if ended.judge_failure:
+            raise HarnessError(ended.judge_failure)
+        return ended
+
+    def pid(self) -> int | None:
+        """The process that runs the program; None where the kernel lists no children."""
+        info = Path(f"/proc/self/fdinfo/{self._pidfd}").read_text(encoding="ascii")
+        first = next(line.split()[1] for line in info.splitlines() if line.startswith("Pid:"))
+        try:
+            children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
+        except OSError:
+            return None
+        return int(children[0]) if children else None
 
     def output_tail(self) -> str:
         """The end of what the worker printed; untrusted."""
@@ -130,13 +151,15 @@ class Worker:
         self._output.seek(0)
         return self._output.read(limit_bytes)
 
+    def stop(self) -> None:
+        """Kill it without waiting for its end; several are closed sooner when all are stopped first."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
     def close(self) -> None:
         """Kill whatever is left of the worker; returns when every process of its namespace is gone."""
-        for signal_number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signal_number)
-            if select.select([self._pidfd], [], [], END_TIMEOUT_S)[0]:
-                break
+        self.stop()
+        select.select([self._pidfd], [], [], END_TIMEOUT_S)
         for descriptor in (self._pidfd, self._command, self._reply, self._status):
             os.close(descriptor)
         self._output.close()
@@ -177,47 +200,63 @@ class Worker:
 class Zygote:
     """A fork server of one kind, started on the first use."""
 
-    def __init__(self, preload: str, environment: dict[str, str]) -> None:
+    def __init__(self, preload: str, environment: dict[str, str], layers: tuple[str, ...]) -> None:
         self._preload = preload
+        self._layers = layers
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
-    def spawn(self, spec: WorkerSpec, shared: int, channel: socket.socket | None = None) -> Worker:
-        """Fork a worker; `shared` is the descriptor of the shared memory, or the far end of `channel`.
+    def spawn(
+        self, spec: WorkerSpec, shared: int, *, channel: socket.socket | None = None, product: int | None = None
+    ) -> Worker:
+        """Fork a worker; a zygote that was killed since the last one is started again.
+
+        Args:
+            shared: the descriptor of the shared memory, or the far end of `channel`.
+            product: the descriptor of the file that is to take the worker's product.
 
         Raises:
-            HarnessError: the zygote is gone.
+            HarnessError: there is no zygote, or the worker could not be confined.
         """
-        control = self._control or self._start()
         command_read, command_write = os.pipe()
         reply_read, reply_write = os.pipe()
         status_read, status_write = os.pipe()
-        output = tempfile.TemporaryFile()  # noqa: SIM115  the worker's handle closes it
+        # Not a file: a full disk shall not cost a candidate its last words.
+        output = os.fdopen(os.memfd_create("output"), "rb+")
         # A file description of its own: the judge's position and flags are out of the worker's reach.
         sink = os.open(f"/proc/self/fd/{output.fileno()}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         os.set_blocking(command_write, False)
-        given = [command_read, reply_write, shared, sink, status_write]
+        given = [command_read, reply_write, shared, sink, status_write, *([] if product is None else [product])]
         try:
-            socket.send_fds(control, [spec.dumps()], given)
-            data, descriptors, _, _ = socket.recv_fds(control, 64, 1)
-        except OSError as error:
-            raise HarnessError(f"the {self._preload} zygote does not answer: {error}") from error
+            pidfd = self._fork(spec, given)
         finally:
             for descriptor in (command_read, reply_write, status_write, sink):
                 os.close(descriptor)
-        if not data or not descriptors:
-            raise HarnessError(f"the {self._preload} zygote is gone")
-        worker = Worker(
-            descriptors[0], command_write, reply_read, status_read, output, timed=spec.timed, channel=channel
-        )
+        lives = partial(_is_connected, self._control)
+        worker = Worker(pidfd, command_write, reply_read, status_read, output, lives, timed=spec.timed, channel=channel)
         worker.wait_confined()
         return worker
+
+    def _fork(self, spec: WorkerSpec, given: list[int]) -> int:
+        """The pidfd of the new worker's warden."""
+        for _ in range(2):
+            control = self._control or self._start()
+            with contextlib.suppress(OSError):
+                socket.send_fds(control, [spec.dumps()], given)
+                data, descriptors, _, _ = socket.recv_fds(control, 1024, 1)
+                if descriptors:
+                    return descriptors[0]
+                if data:
+                    raise HarnessError(f"a worker could not be started: {data.decode().strip()}")
+            self.close()
+        raise HarnessError(f"the {self._preload} zygote does not answer")
 
     def close(self) -> None:
         """End the zygote and, through it, all its workers."""
         if self._control is not None:
             self._control.close()
+            self._control = None
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -226,7 +265,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "kernelguild.tools.judge.zygote", str(theirs.fileno()), self._preload],
+                [*ZYGOTE, str(theirs.fileno()), self._preload, ",".join(self._layers)],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -243,6 +282,11 @@ class Zygote:
         ours.settimeout(None)
         self._control = ours
         return ours
+
+
+def _is_connected(control: socket.socket | None) -> bool:
+    """Whether the zygote at the other end lives; it never speaks unasked."""
+    return control is not None and control.fileno() >= 0 and not select.select([control], [], [], 0)[0]
 
 
 def wait_or_timeout(worker: Worker, timeout_s: float) -> WorkerEnd | None:

@@ -7,7 +7,8 @@ import struct
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from .sandbox import Access, Limits
+from .access import Access, Limits
+from .sandbox import Confinement
 
 Kind = Literal["cpp", "pytorch", "interpreter", "launcher", "empty", "exec", "nvrtc", "triton"]
 """Programs that are called; then what runs to its end: a command, and the two compilers of device code."""
@@ -36,18 +37,15 @@ class WorkerSpec:
     """One worker: what it runs and how it is confined."""
 
     kind: Kind
-    scratch: str
-    """Its working folder, the only place it may write."""
-    access: Access
-    limits: Limits
+    confinement: Confinement
     target: str = ""
     """The library, the candidate's file or the source to compile."""
     entry: str = ""
     """cpp: the C symbol; pytorch: the class."""
     arguments: tuple[str, ...] = ()
     """exec: the command line, its first word an absolute path; compilers of device code: their options."""
-    uid: int | None = None
-    """The user it becomes; None keeps the judge's."""
+    product: str = ""
+    """Compilers: the file in their folder that the judge wants when they have ended well."""
     threads: int = 1
     cpu: int | None = None
     """The core it is pinned to."""
@@ -69,8 +67,12 @@ class WorkerSpec:
     @classmethod
     def loads(cls, data: bytes) -> WorkerSpec:
         fields = json.loads(data)
-        fields["access"] = Access(*(tuple(fields["access"][key]) for key in ("read_execute", "read_write")))
-        fields["limits"] = Limits(**fields["limits"])
+        confinement = fields["confinement"]
+        access = confinement["access"]
+        confinement["access"] = Access(tuple(access["read_execute"]), tuple(access["devices"]), access["gpu"])
+        confinement["limits"] = Limits(**confinement["limits"])
+        confinement["layers"] = tuple(confinement["layers"])
+        fields["confinement"] = Confinement(**confinement)
         fields["arguments"] = tuple(fields["arguments"])
         return cls(**fields)
 
@@ -82,6 +84,8 @@ class WorkerEnd:
     exit_code: int | None
     signal: int | None
     max_rss_bytes: int
+    judge_failure: str = ""
+    """What went wrong on the judge's side of the worker."""
 
     def dumps(self) -> bytes:
         return json.dumps(asdict(self)).encode()

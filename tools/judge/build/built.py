@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +11,11 @@ from ....memory.schema import Candidate, CompileReport, Status, Task
 from ..device_code import DeviceCode
 from ..failure import CandidateFailure
 from ..problem import Shape, Signature
+from ..worker_spec import WorkerEnd
 
 MAX_LOG_BYTES = 1 << 20
 MAX_DIAGNOSTICS_CHARS = 6000
 MAX_LINE_CHARS = 300
-MAX_PRODUCT_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -92,15 +90,6 @@ def shorten(log: str) -> tuple[str, bool]:
     ], True
 
 
-def take_product(produced: Path, kept: Path) -> Path | None:
-    """Copy what the compiler made out of its reach; never follow a link that it left."""
-    try:
-        descriptor = os.open(produced, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        state = os.fstat(file.fileno())
-        if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_PRODUCT_BYTES:
-            return None
-        kept.write_bytes(file.read())
-    return kept
+def is_made(product: Path, ended: WorkerEnd | None) -> bool:
+    """Whether a compiler that ended like this (None: it was stopped) left what the judge could take."""
+    return ended is not None and ended.exit_code == 0 and product.stat().st_size > 0

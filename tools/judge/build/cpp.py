@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from ....memory.errors import UnavailableError
 from ....memory.schema import CompileReport, Language, Status
 from ..arena import TensorPlan
-from ..bench import Bench, remove_tree
+from ..bench import Bench
 from ..failure import clean
 from ..languages import BASE_COMPILER_FLAGS, CXX, FILE_NAMES
 from ..problem import Signature
 from ..worker import wait_or_timeout
-from .built import MAX_LOG_BYTES, Built, Order, shorten, take_product
+from .built import MAX_LOG_BYTES, Built, Order, is_made, shorten
 
 C_TYPES = {
     "float64": "double", "float32": "float", "float16": "_Float16", "bfloat16": "uint16_t", "int64": "int64_t",
     "int32": "int32_t", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "bool": "bool",
 }  # fmt: skip
-OUT_OF_MEMORY = ("out of memory", "virtual memory exhausted", "Cannot allocate memory")
+RESOURCE_WORDS = (
+    "out of memory", "virtual memory exhausted", "Cannot allocate memory", "No space left on device",
+    "File size limit exceeded",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,14 +45,12 @@ class CppCompiler:
         command = compile_command(task.entry, task.constraints.compiler_flags, name)
         timeout_s = task.constraints.compile_timeout_s
         start = time.monotonic()
-        with self.bench.execute((_compiler(), *command[1:]), scratch, timeout_s) as worker:
+        product = kept / "candidate.so"
+        with self.bench.execute((_compiler(), *command[1:]), scratch, timeout_s, product) as worker:
             ended = wait_or_timeout(worker, timeout_s)
             log = worker.output(MAX_LOG_BYTES)
         duration_s = time.monotonic() - start
-        library = (
-            take_product(scratch / "candidate.so", kept / "candidate.so") if ended and ended.exit_code == 0 else None
-        )
-        remove_tree(scratch)
+        library = product if is_made(product, ended) else None
         diagnostics, truncated = shorten(clean(log.decode("utf-8", "replace")))
         report = CompileReport(
             ok=library is not None,
@@ -83,8 +84,8 @@ def c_declaration(entry: str, signature: Signature) -> str:
 
 
 def _compile_failure(diagnostics: str, died_of: int | None) -> tuple[Status, str]:
-    if died_of is not None or any(word in diagnostics for word in OUT_OF_MEMORY):
-        return Status.RESOURCE_LIMIT, "the compiler ran out of the memory or file size that it may use"
+    if died_of is not None or any(word in diagnostics for word in RESOURCE_WORDS):
+        return Status.RESOURCE_LIMIT, "the compiler ran out of the memory or disk space that it may use"
     first = next((line for line in diagnostics.splitlines() if "error: " in line), diagnostics.split("\n", 1)[0])
     if "required symbol" in diagnostics:
         first = 'the library does not export the entry; define it as extern "C" with the task\'s name'

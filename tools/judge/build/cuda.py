@@ -15,13 +15,13 @@ from pydantic import ValidationError
 
 from ....memory.errors import ConfigError, UnavailableError
 from ....memory.schema import CompileReport, KernelResources, Language, LaunchPlan, Record, Status
-from ..bench import Bench, remove_tree
+from ..bench import Bench
 from ..device_code import DeviceCode, Variant, check_launches
 from ..failure import clean
 from ..languages import FILE_NAMES
 from ..plan_text import read_plan
 from ..worker import wait_or_timeout
-from .built import MAX_LOG_BYTES, Built, Order, shorten, take_product
+from .built import MAX_LOG_BYTES, Built, Order, is_made, shorten
 from .ptxas import resources
 
 PRELUDE_NAME = "kernelguild_prelude.h"
@@ -71,11 +71,11 @@ class CudaCompiler:
         source = scratch / name
         source.write_text(order.candidate.source, encoding="utf-8")
         timeout_s = order.task.constraints.compile_timeout_s
-        with self.bench.compile("nvrtc", "cuda", source, (*kernels, "--", *options), timeout_s) as worker:
+        place = kept / PRODUCT_NAME
+        with self.bench.compile("nvrtc", "cuda", source, (*kernels, "--", *options), timeout_s, place) as worker:
             ended = wait_or_timeout(worker, timeout_s)
             log = worker.output(MAX_LOG_BYTES)
-        product = take_product(scratch / PRODUCT_NAME, kept / PRODUCT_NAME) if ended and ended.exit_code == 0 else None
-        remove_tree(scratch)
+        product = place if is_made(place, ended) else None
         text = clean(log.decode("utf-8", "replace"))
         code = _device_code(product, plan) if product is not None else None
         return _conclude(

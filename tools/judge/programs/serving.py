@@ -78,7 +78,8 @@ def _serve(program: Program, command: int, reply: int) -> None:
 
 
 def _environment(spec: WorkerSpec) -> dict[str, str]:
-    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": spec.scratch, "TMPDIR": spec.scratch}
+    scratch = spec.confinement.scratch
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": scratch, "TMPDIR": scratch}
 
 
 def _read_layout(command: int) -> Layout:
