@@ -235,7 +235,10 @@ class Bench:
     ) -> Confinement:
         access = Access(
             read_execute=(
-                *SYSTEM_PATHS, *_interpreter_folders(), *(str(path) for path in readable), *(("/sys",) if gpu else ())
+                *SYSTEM_PATHS,
+                *_interpreter_folders(),
+                *(str(path) for path in readable),
+                *(("/sys",) if gpu else ()),
             ),
             devices=(*WRITABLE_DEVICES, *(_gpu_paths() if gpu else ())),
             gpu=gpu,
