@@ -269,7 +269,7 @@ class Judge:
             judge_version=JUDGE_VERSION,
             tier=request.tier,
             status=status,
-            message=clean(failure.message) if failure else _praise(request.tier, timing),
+            message=clean(failure.message) if failure else _praise(request.tier, timing, seen.suspicions),
             compile=seen.built.report if seen.built else None,
             shapes=tuple(shapes),
             timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
@@ -309,9 +309,11 @@ def _verdict(timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> 
     return verdict_of(Ratio(timing.time_ratio, timing.ratio_low, timing.ratio_high))
 
 
-def _praise(tier: Tier, timing: MeasuredTiming | None) -> str:
+def _praise(tier: Tier, timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> str:
     if timing is None:
         return "it compiles and loads" if tier is Tier.COMPILE else "every output is right at every shape"
+    if suspicions:
+        return f"every output is right, but the time is not to be believed: {suspicions[0].evidence}"
     return (
         f"correct; {timing.speedup:.3g} times the baseline's speed "
         f"(99 % interval {timing.speedup_low:.3g} to {timing.speedup_high:.3g})"
