@@ -46,6 +46,8 @@ class Times(Record):
     candidate_ms: float
     baseline_ms: float
     reference_ms: float | None = None
+    aa_band: float | None = None
+    """Two equal programs differ by up to this share on this machine; only all shapes together have it."""
 
 
 class OutputFact(Record):
@@ -170,7 +172,9 @@ def evaluation_result(evaluation: Evaluation, language: Language) -> EvaluationR
         evaluation_id=evaluation.id,
         device=evaluation.device.model,
         speedup=_speedup(measured.time_ratio, measured.ratio_low, measured.ratio_high) if measured else None,
-        times=_times(measured.candidate_ms, measured.baseline_ms, measured.reference_ms) if measured else None,
+        times=_times(measured.candidate_ms, measured.baseline_ms, measured.reference_ms, measured.aa_band)
+        if measured
+        else None,
         timing_unavailable=clean(timing.reason) if isinstance(timing, UnavailableTiming) and asked_for_times else None,
         profile=_profile(evaluation.profile),
         findings=tuple(
@@ -258,11 +262,14 @@ def _speedup(time_ratio: float, ratio_low: float, ratio_high: float) -> Speedup 
     return Speedup(value=rounded(1 / time_ratio), low=rounded(1 / ratio_high), high=rounded(1 / ratio_low))
 
 
-def _times(candidate_ms: float, baseline_ms: float, reference_ms: float | None) -> Times:
+def _times(
+    candidate_ms: float, baseline_ms: float, reference_ms: float | None = None, aa_band: float | None = None
+) -> Times:
     return Times(
         candidate_ms=rounded(candidate_ms),
         baseline_ms=rounded(baseline_ms),
         reference_ms=_maybe_rounded(reference_ms),
+        aa_band=_maybe_rounded(aa_band),
     )
 
 

@@ -25,7 +25,7 @@ from kernelguild.tools.tasks import load_task
 
 AA_LIMIT = 0.01
 FOUND_LIMIT = 0.95
-ELEMENTS = {"10us": 4000, "100us": 52_000, "1ms": 450_000}
+ELEMENTS = {"10us": 7000, "100us": 52_000, "1ms": 450_000}
 TASK = """\
 schema_version: 1
 name: smooth

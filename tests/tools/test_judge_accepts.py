@@ -76,7 +76,7 @@ def test_a_candidate_that_does_many_times_the_work_is_slower(evaluate: Judgement
     assert evaluation.verdict is Verdict.SLOWER, evaluation.timing
     shape = evaluation.shapes[0].timing
     assert shape is not None
-    assert (shape.pairs, shape.samples) == (8, 8 * (shape.samples // 8))
+    assert shape.samples >= 3 * shape.pairs
     assert shape.ratio_low <= shape.time_ratio <= shape.ratio_high
     assert all(entry.timing is None for entry in evaluation.shapes if entry.hidden)
 

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from kernelguild.memory.errors import HarnessError
-from kernelguild.tools.judge.leases import FOLDER, lease, machine_folder
+from kernelguild.tools.judge.bench import Bench
+from kernelguild.tools.judge.device import site_of
+from kernelguild.tools.judge.leases import FOLDER, PROCESSORS, compiling, lease, machine_folder
+from kernelguild.tools.judge.probe import probe
 
 HOLDER = """\
 import sys
@@ -166,3 +169,11 @@ def test_what_lies_in_place_of_a_queue_is_refused(queue: str, tmp_path: Path) ->
         with pytest.raises(HarnessError, match="remove"), lease(queue, "shared"):
             pass
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core: compilers wait for timings")
+def test_a_compiler_neither_waits_for_a_timing_nor_runs_on_its_core(tmp_path: Path) -> None:
+    with lease(PROCESSORS, "exclusive"), compiling(site_of("cpu").device), Bench(probe()) as bench:
+        with bench.execute(("/usr/bin/nproc",), bench.new_scratch(), 10, tmp_path / "none") as compiler:
+            assert compiler.wait_end(10).exit_code == 0
+            assert int(compiler.output(100)) == len(os.sched_getaffinity(0)) - 1

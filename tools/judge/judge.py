@@ -131,24 +131,26 @@ class Judge:
 
     def _climb(self, request: EvaluationRequest, seen: Findings, report: Report) -> None:
         """Go up the tiers until the asked one is reached or the candidate fails."""
+        report(Progress(done=0, total=10, message="compiling"))
         with leases.working(seen.site.device):
-            report(Progress(done=0, total=10, message="compiling"))
             job = self._job(request, seen.site)
-            program = self._verified(job, seen, report)
+        with leases.compiling(seen.site.device):
+            seen.built = self._build(job, job.candidate)
+        check(seen.built)
+        with leases.working(seen.site.device):
+            program = self._verified(job, seen.built, seen, report)
         if program is not None and job.tier.is_timed and not why_untimed(job.candidate, job.site):
             self._time(job, program, seen, report)
             if job.tier is Tier.DEEP:
                 report(Progress(done=10, total=10, message="looking deeper"))
                 self._examine(job, program, seen)
 
-    def _verified(self, job: Job, seen: Findings, report: Report) -> Program | None:
-        """The candidate, built and found right; None where less was asked for or no more can be done."""
-        seen.built = self._build(job, job.candidate)
-        check(seen.built)
+    def _verified(self, job: Job, built: Built, seen: Findings, report: Report) -> Program | None:
+        """The candidate, found right; None where less was asked for or no more can be done."""
         if (job.candidate.language, job.place.kind) not in RUNNERS:
             self._stop_before_running(job)
             return None
-        program = self._program(job, job.candidate, seen.built)
+        program = self._program(job, job.candidate, built)
         if job.tier is Tier.COMPILE:
             # The compile tier of a Python file ends with the class constructed; a library's with its load.
             self._bench.seat(program, job.place, job.size_bytes).close()
@@ -178,7 +180,7 @@ class Judge:
         timer = Timer(self._bench, job.task, job.problem, job.place, job.generator, job.site.device, self._clock)
         reference_candidate = _reference_candidate(job.task)
         beside = job.task.baseline == "seed" and job.task.seed != reference_candidate
-        with leases.working(job.site.device):
+        with leases.compiling(job.site.device):
             reference = self._trusted(job, reference_candidate)
             baseline = self._trusted(job, job.task.seed) if beside else reference
         timed = timer.time(
@@ -269,7 +271,7 @@ class Judge:
             judge_version=JUDGE_VERSION,
             tier=request.tier,
             status=status,
-            message=clean(failure.message) if failure else _praise(request.tier, timing),
+            message=clean(failure.message) if failure else _praise(request.tier, timing, seen.suspicions),
             compile=seen.built.report if seen.built else None,
             shapes=tuple(shapes),
             timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
@@ -309,9 +311,11 @@ def _verdict(timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> 
     return verdict_of(Ratio(timing.time_ratio, timing.ratio_low, timing.ratio_high))
 
 
-def _praise(tier: Tier, timing: MeasuredTiming | None) -> str:
+def _praise(tier: Tier, timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> str:
     if timing is None:
         return "it compiles and loads" if tier is Tier.COMPILE else "every output is right at every shape"
+    if suspicions:
+        return f"every output is right, but the time is not to be believed: {suspicions[0].evidence}"
     return (
         f"correct; {timing.speedup:.3g} times the baseline's speed "
         f"(99 % interval {timing.speedup_low:.3g} to {timing.speedup_high:.3g})"

@@ -34,12 +34,28 @@ FLOCK = "hhqqi"
 
 @contextmanager
 def working(device: Device) -> Iterator[None]:
-    """Compile or verify: beside other such work, never beside a timing on this device or on the cores.
+    """Verify, or compute in the judge: beside other such work, never beside a timing on this device or on the cores.
 
     Raises:
         HarnessError: the leases' folder or files are not what they should be.
     """
     with _leases([(name, "shared") for name in _queues(device)]):
+        yield
+
+
+@contextmanager
+def compiling(device: Device) -> Iterator[None]:
+    """Compile: where compilers have cores of their own, beside a timing too.
+
+    A ModelNew may compile for a minute; a timing that waited for it would hold up everybody behind it.
+
+    Raises:
+        HarnessError: the leases' folder or files are not what they should be.
+    """
+    if len(os.sched_getaffinity(0)) > 1:
+        yield
+        return
+    with working(device):
         yield
 
 

@@ -19,6 +19,7 @@ from ...memory.schema import Device, Finding, MeasuredTiming, ShapeTiming, Task
 from . import leases
 from .arena import required_bytes
 from .bench import Bench, Program
+from .cores import timing_core
 from .failure import CandidateFailure
 from .floor import Floor, below_floor, floor_of
 from .noise import AA_PAIRS, measured_noise
@@ -180,7 +181,7 @@ class Timer:
 
     def _cpu(self) -> int | None:
         """Judge and worker share one core: measured, that is what keeps A/A quiet on few cores."""
-        return max(os.sched_getaffinity(0)) if self.task.constraints.threads == 1 else None
+        return timing_core() if self.task.constraints.threads == 1 else None
 
 
 class Series:

