@@ -7,6 +7,8 @@ import torch
 from ...memory.errors import UnavailableError
 from ...memory.schema import DeviceKind
 from .arena import Arena
+from .gpu_meter import GpuMeter
+from .peaks import Meter
 
 FLUSH_SHARE = 4
 """This many times the size of the L2 cache is read through it."""
@@ -42,6 +44,10 @@ class Gpu:
         from .device_memory import DeviceMemory  # imports the driver's bindings, which were found above
 
         return Arena(DeviceMemory(size_bytes))
+
+    def meter(self, threads: int) -> Meter:
+        del threads
+        return GpuMeter()
 
     def settle(self) -> None:
         torch.cuda.synchronize()

@@ -41,6 +41,7 @@ from .device import Site, site_of
 from .failure import CandidateFailure, clean
 from .gpu import Gpu
 from .languages import RUNNERS
+from .peaks import Peaks, measured_peaks
 from .place import Host, Place
 from .problem import Problem, Shape, open_problem
 from .request import EvaluationRequest, Judged, Progress
@@ -100,6 +101,7 @@ class Judge:
         self._builder = Builder(bench)
         self._clock = clock
         self._problems: dict[str, Problem] = {}
+        self._reference_ratios: dict[str, float] = {}
         self._places: dict[DeviceKind, Place] = {"cpu": Host()}
         # torch's own threads would compete with the worker that is being timed.
         torch.set_num_threads(1)
@@ -177,7 +179,16 @@ class Judge:
 
     def _time(self, job: Job, program: Program, seen: Findings, report: Report) -> None:
         report(Progress(done=3, total=10, message="timing against the baseline"))
-        timer = Timer(self._bench, job.task, job.problem, job.place, job.generator, job.site.device, self._clock)
+        timer = Timer(
+            self._bench,
+            job.task,
+            job.problem,
+            job.place,
+            job.generator,
+            job.site.device,
+            self._clock,
+            self._reference_ratios,
+        )
         reference_candidate = _reference_candidate(job.task)
         beside = job.task.baseline == "seed" and job.task.seed != reference_candidate
         with leases.compiling(job.site.device):
@@ -200,7 +211,9 @@ class Judge:
         """Counters, and checks of what no output shows."""
         with leases.timing(job.site.device):
             if isinstance(job.place, Gpu):
-                seen.deep = examined_on_gpu(self._bench.folder, job.problem, job.place, program, job.shapes)
+                seen.deep = examined_on_gpu(
+                    self._bench.folder, job.problem, job.place, program, job.shapes, self._peaks(job)
+                )
             else:
                 seen.deep = Examined(
                     cpu_profile(
@@ -210,6 +223,10 @@ class Judge:
         violations = seen.deep.violations
         if violations:
             raise CandidateFailure(Status.RUNTIME_ERROR, violations[0].evidence, findings=violations)
+
+    def _peaks(self, job: Job) -> Peaks:
+        threads = job.task.constraints.threads
+        return measured_peaks(job.site.device, threads, job.place.meter(threads), self._clock.now_s())
 
     def _place(self, kind: DeviceKind) -> Place:
         if kind not in self._places:

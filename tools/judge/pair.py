@@ -39,6 +39,8 @@ class PairTimes:
     baseline_s: tuple[float, ...]
     overhead_s: float
     """The empty call: reveal, handshake and taking the output, in the same moments as the others."""
+    wall_gap_s: float
+    """Candidate's less baseline's time by the judge's clock, the median of the rounds, whichever clock counts."""
 
     @property
     def log_ratio(self) -> float:
@@ -130,6 +132,7 @@ class Pair:
             candidate_s=tuple(_net(times["candidate"].elapsed_s, overhead_s) for times in rounds),
             baseline_s=tuple(_net(times["baseline"].elapsed_s, overhead_s) for times in rounds),
             overhead_s=overhead_s,
+            wall_gap_s=statistics.median(times["candidate"].wall_s - times["baseline"].wall_s for times in rounds),
         )
 
     def _surprise(

@@ -11,12 +11,10 @@ import torch
 
 from ...memory.schema import Device, Record
 from . import machine_cache
-from .problem import DTYPE_NAMES
 
 COPY_BYTES = tuple(1 << power for power in range(18, 28))
 """Bytes moved, read and written together: 256 KiB to 128 MiB. Below, a call's own cost hides the copy's."""
 Key = TypeVar("Key")
-MATMUL_DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 MATMUL_EXTENT = 512
 REPEAT_S = 0.03
 MAX_AGE_S = 7 * 24 * 3600.0
@@ -55,44 +53,51 @@ class Peaks(Record):
 class Meter(Protocol):
     """How one kind of device is measured."""
 
+    @property
+    def copy_bytes(self) -> tuple[int, ...]:
+        """The sizes to copy: bytes moved, read and written together."""
+        ...
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """The dtypes of matrix products; `tfloat32` is float32 rounded to TF32."""
+        ...
+
     def copy_s(self, moved_bytes: int) -> float:
         """The best time of one copy."""
         ...
 
-    def matmul_s(self, dtype: torch.dtype, extent: int) -> float:
-        """The best time of one square matrix product."""
+    def matmul_gflop_s(self, precision: str) -> float:
+        """The best rate of a square matrix product."""
         ...
 
 
 @dataclass(frozen=True)
-class TorchMeter:
-    """Times torch's own copy and matrix product on one device."""
+class CpuMeter:
+    """Times torch's own copy and matrix product on the processor."""
 
-    device: str = "cpu"
     threads: int = 1
-    """CPU: how many threads work together."""
+    """How many work together."""
+    copy_bytes: tuple[int, ...] = COPY_BYTES
+    precisions: tuple[str, ...] = ("float32", "float64", "bfloat16")
 
     def copy_s(self, moved_bytes: int) -> float:
-        source = torch.zeros(moved_bytes // 2, dtype=torch.uint8, device=self.device)
+        source = torch.zeros(moved_bytes // 2, dtype=torch.uint8)
         target = torch.empty_like(source)
         return self._best(lambda: target.copy_(source))
 
-    def matmul_s(self, dtype: torch.dtype, extent: int) -> float:
-        left = torch.ones((extent, extent), dtype=dtype, device=self.device)
+    def matmul_gflop_s(self, precision: str) -> float:
+        left = torch.ones((MATMUL_EXTENT, MATMUL_EXTENT), dtype=getattr(torch, precision))
         right, product = left.clone(), torch.empty_like(left)
-        return self._best(lambda: torch.matmul(left, right, out=product))
+        return 2 * MATMUL_EXTENT**3 / self._best(lambda: torch.matmul(left, right, out=product)) / 1e9
 
     def _best(self, body: Callable[[], object]) -> float:
         before = torch.get_num_threads()
         torch.set_num_threads(self.threads)
         try:
-            return _best_time(body, self._wait)
+            return _best_time(body)
         finally:
             torch.set_num_threads(before)
-
-    def _wait(self) -> None:
-        if self.device != "cpu":
-            torch.cuda.synchronize(self.device)
 
 
 def measured_peaks(device: Device, threads: int, meter: Meter, now_s: float, *, fresh: bool = False) -> Peaks:
@@ -107,8 +112,8 @@ def measured_peaks(device: Device, threads: int, meter: Meter, now_s: float, *, 
     if kept is not None and not fresh and 0 <= now_s - kept.measured_at_s < MAX_AGE_S:
         return kept
     measured = Peaks(
-        copy_gb_s={size: size / meter.copy_s(size) / 1e9 for size in COPY_BYTES},
-        matmul_gflop_s={DTYPE_NAMES[dtype]: _matmul_gflop_s(meter, dtype) for dtype in MATMUL_DTYPES},
+        copy_gb_s={size: size / meter.copy_s(size) / 1e9 for size in meter.copy_bytes},
+        matmul_gflop_s={precision: meter.matmul_gflop_s(precision) for precision in meter.precisions},
         measured_at_s=now_s,
     )
     peaks = measured.merged(kept) if kept is not None and fresh else measured
@@ -116,21 +121,15 @@ def measured_peaks(device: Device, threads: int, meter: Meter, now_s: float, *, 
     return peaks
 
 
-def _matmul_gflop_s(meter: Meter, dtype: torch.dtype) -> float:
-    return 2 * MATMUL_EXTENT**3 / meter.matmul_s(dtype, MATMUL_EXTENT) / 1e9
-
-
-def _best_time(body: Callable[[], object], wait: Callable[[], None]) -> float:
+def _best_time(body: Callable[[], object]) -> float:
     """The shortest of the calls that fit into a moment, three at least; the first, cold one does not count."""
     body()
-    wait()
     best_s = float("inf")
     deadline_s = time.perf_counter() + REPEAT_S
     calls = 0
     while calls < 3 or time.perf_counter() < deadline_s:
         start_s = time.perf_counter()
         body()
-        wait()
         best_s = min(best_s, time.perf_counter() - start_s)
         calls += 1
     return best_s

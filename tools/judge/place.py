@@ -7,6 +7,7 @@ from typing import Protocol
 from ...memory.schema import DeviceKind
 from .arena import Arena
 from .host_memory import HostMemory
+from .peaks import CpuMeter, Meter
 
 
 class Place(Protocol):
@@ -29,6 +30,10 @@ class Place(Protocol):
         """Memory to share with one worker."""
         ...
 
+    def meter(self, threads: int) -> Meter:
+        """How its peaks are measured."""
+        ...
+
     def settle(self) -> None:
         """Wait for everything that was issued here."""
         ...
@@ -47,6 +52,9 @@ class Host:
 
     def arena(self, size_bytes: int) -> Arena:
         return Arena(HostMemory(size_bytes))
+
+    def meter(self, threads: int) -> Meter:
+        return CpuMeter(threads)
 
     def settle(self) -> None:
         pass

@@ -24,11 +24,12 @@ from .failure import CandidateFailure
 from .floor import Floor, below_floor, floor_of
 from .noise import AA_PAIRS, measured_noise
 from .pair import MIN_SAMPLES, Pair, PairPlan, PairTimes
-from .peaks import TorchMeter, measured_peaks
+from .peaks import measured_peaks
 from .place import Place
 from .problem import Problem, Shape
 from .statistics import LOOKS, is_clear, ratio_over_pairs
 from .trial import without_collection
+from .witness import disagreements
 
 MAX_SAMPLES = 24
 PAIR_S = 0.1
@@ -79,6 +80,8 @@ class Timer:
     generator: torch.Generator
     device: Device
     clock: Clock
+    reference_ratios: dict[str, float]
+    """Task -> time(PyTorch reference) / time(baseline): context, so that it is measured once by a judge process."""
 
     def time(
         self,
@@ -103,7 +106,7 @@ class Timer:
             Series(plan, shapes, candidate, baseline) as series,
         ):
             series.run(report)
-            beside = None if reference is baseline else series.once(reference)
+            reference_ratio = 1.0 if reference is baseline else self._reference_ratio(series, reference)
             aa_band = self._aa_band(series)
             per_shape = [self._shape_timing(n, shape, series) for n, shape in enumerate(shapes)]
             per_shape, findings = self._with_floors(shapes, per_shape)
@@ -116,11 +119,16 @@ class Timer:
             time_ratio=ratio.value,
             ratio_low=ratio.low,
             ratio_high=ratio.high,
-            # Torch's own reference: one pair, for context.
-            reference_ms=baseline_ms if beside is None else 1e3 * _typical_s(beside),
+            reference_ms=baseline_ms * reference_ratio,
             aa_band=aa_band,
         )
-        return Timed(timing, per_shape, findings)
+        return Timed(timing, per_shape, (*findings, *disagreements(shapes, series.pairs)))
+
+    def _reference_ratio(self, series: Series, reference: Program) -> float:
+        if self.task.id not in self.reference_ratios:
+            pair = series.once(reference)
+            self.reference_ratios[self.task.id] = _typical_s(pair) / _typical_s(pair, "baseline")
+        return self.reference_ratios[self.task.id]
 
     @contextmanager
     def _plan(self, shapes: list[Shape], *, events: bool) -> Iterator[PairPlan]:
@@ -147,8 +155,6 @@ class Timer:
         self, shapes: list[Shape], timings: list[ShapeTiming]
     ) -> tuple[list[ShapeTiming], tuple[Finding, ...]]:
         """Each shape's floor; before anybody is accused, the peaks are measured again."""
-        if self.device.kind != "cpu":
-            return timings, ()
         floors = self._floors(shapes, fresh=False)
         if below_floor(list(zip(shapes, timings, floors, strict=True))) is not None:
             floors = self._floors(shapes, fresh=True)
@@ -159,7 +165,7 @@ class Timer:
 
     def _floors(self, shapes: list[Shape], *, fresh: bool) -> list[Floor | None]:
         threads = self.task.constraints.threads
-        peaks = measured_peaks(self.device, threads, TorchMeter(threads=threads), self.clock.now_s(), fresh=fresh)
+        peaks = measured_peaks(self.device, threads, self.place.meter(threads), self.clock.now_s(), fresh=fresh)
         return [floor_of(self.task, shape, self.problem.signature(shape), peaks) for shape in shapes]
 
     def _shape_timing(self, number: int, shape: Shape, series: Series) -> ShapeTiming:

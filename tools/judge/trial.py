@@ -31,6 +31,8 @@ class CallTime:
     """From the reveal to the last byte taken by the judge's clock, or between the device's events."""
     overhead_s: float | None = None
     """Two events with nothing between them; None by the judge's clock."""
+    wall_s: float = 0.0
+    """By the judge's clock, whichever one counts."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Trial:
             self._place.settle()
             elapsed_s = (time.perf_counter_ns() - start) / 1e9
         self._check_memory(drawn, case)
-        return CallTime(elapsed_s) if times is None else CallTime(*times)
+        return CallTime(elapsed_s, None, elapsed_s) if times is None else CallTime(*times, elapsed_s)
 
     def compare(self, drawn: Drawn, tolerance: Tolerance) -> tuple[OutputError, ...]:
         """The last call's outputs against what is right."""

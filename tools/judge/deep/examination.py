@@ -22,9 +22,10 @@ from ..cases import DECLARED
 from ..device_code import DeviceCode
 from ..environment import child_environment
 from ..gpu import Gpu
+from ..peaks import Peaks
 from ..place import Place
 from ..problem import Problem, Shape
-from .figures import NO_PEAKS, RooflinePeaks
+from .figures import RooflinePeaks
 from .ncu import find_ncu, profile
 from .replay import PLAN_NAME
 from .sanitizer import Check, find_sanitizer, sanitize
@@ -127,9 +128,18 @@ def _path() -> str:
     return os.environ.get("PATH", "")
 
 
-def examined_on_gpu(folder: Path, problem: Problem, gpu: Gpu, program: Program, shapes: list[Shape]) -> Examined:
+def examined_on_gpu(
+    folder: Path, problem: Problem, gpu: Gpu, program: Program, shapes: list[Shape], peaks: Peaks
+) -> Examined:
     """The deep tier of a candidate on a GPU; a ModelNew has host code, which could forge a profiler's log."""
     if program.device_code is None:
         reason = "a ModelNew is host code too: deep profiles are of cuda and triton candidates"
         return Examined(UnavailableProfile(reason=reason))
-    return Examination(folder, problem, gpu, program.device_code).run(shapes, NO_PEAKS)
+    return Examination(folder, problem, gpu, program.device_code).run(shapes, roofline_peaks(peaks))
+
+
+def roofline_peaks(peaks: Peaks) -> RooflinePeaks:
+    """Copies at the largest size, which no cache holds; matrix products by dtype."""
+    copy = peaks.copy_gb_s[max(peaks.copy_gb_s)] if peaks.copy_gb_s else None
+    matmul = {precision: rate / 1e3 for precision, rate in peaks.matmul_gflop_s.items()}
+    return RooflinePeaks("torch's own copy and matrix product on this device", copy, matmul)
