@@ -173,7 +173,11 @@ def test_what_lies_in_place_of_a_queue_is_refused(queue: str, tmp_path: Path) ->
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core: compilers wait for timings")
 def test_a_compiler_neither_waits_for_a_timing_nor_runs_on_its_core(tmp_path: Path) -> None:
-    with lease(PROCESSORS, "exclusive"), compiling(site_of("cpu").device), Bench(probe()) as bench:
-        with bench.execute(("/usr/bin/nproc",), bench.new_scratch(), 10, tmp_path / "none") as compiler:
-            assert compiler.wait_end(10).exit_code == 0
-            assert int(compiler.output(100)) == len(os.sched_getaffinity(0)) - 1
+    with (
+        lease(PROCESSORS, "exclusive"),
+        compiling(site_of("cpu").device),
+        Bench(probe()) as bench,
+        bench.execute(("/usr/bin/nproc",), bench.new_scratch(), 10, tmp_path / "none") as compiler,
+    ):
+        assert compiler.wait_end(10).exit_code == 0
+        assert int(compiler.output(100)) == len(os.sched_getaffinity(0)) - 1
