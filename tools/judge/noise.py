@@ -14,6 +14,8 @@ from . import machine_cache
 AA_PAIRS = 6
 T_99 = 4.032
 """Student's t, two-sided 99 %, for the spread of so many pairs."""
+TO_DEVIATION = 1.4826
+"""From the median of the absolute deviations to the standard deviation of a normal distribution."""
 MAX_AGE_S = 6 * 3600.0
 
 
@@ -21,7 +23,7 @@ class Noise(Record):
     """How far fresh pairs of one and the same program lie apart."""
 
     spread: float = Field(ge=0)
-    """Standard deviation over pairs of log(time / time)."""
+    """Of log(time / time) over pairs, robust, as a standard deviation."""
     measured_at_s: float
     """Unix seconds."""
 
@@ -39,10 +41,12 @@ def measured_noise(
         baseline_s: seconds of one call; each factor of ten is a class of its own.
         pair_log_ratio: times one fresh pair in which both sides run the baseline.
     """
-    name = f"noise-{device.instance}-{threads}t-1e{math.floor(math.log10(baseline_s))}s"
+    name = f"aa-{device.instance}-{threads}t-1e{math.floor(math.log10(baseline_s))}s"
     kept = machine_cache.load(name, Noise)
     if kept is not None and 0 <= now_s - kept.measured_at_s < MAX_AGE_S:
         return kept
-    noise = Noise(spread=statistics.stdev(pair_log_ratio() for _ in range(AA_PAIRS)), measured_at_s=now_s)
+    # Around zero, which is the truth here; a pair that a neighbour disturbed must not set the band for hours.
+    spread = TO_DEVIATION * statistics.median(abs(pair_log_ratio()) for _ in range(AA_PAIRS))
+    noise = Noise(spread=spread, measured_at_s=now_s)
     machine_cache.save(name, noise)
     return noise
