@@ -21,6 +21,7 @@ OPEN = {
     "31_timer_precompute": RUNS_BETWEEN_CALLS,
     "31_thread_precompute": RUNS_BETWEEN_CALLS,
     "36_early_delivery": "outputs are copied from front to back after delivery, so that the end may come later",
+    "41_spins_between_calls": RUNS_BETWEEN_CALLS,
     "41_timer_burner": RUNS_BETWEEN_CALLS,
     "41_fork_burners": RUNS_BETWEEN_CALLS,
     "centred_in_float32": "the tolerance does not know how much of the result cancels",
