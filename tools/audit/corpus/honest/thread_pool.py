@@ -1,4 +1,4 @@
-"""Rows in two halves through a pool of threads that lives as long as the model."""
+"""One half of the rows on a thread that lives as long as the model, the other half on its own."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,7 +7,10 @@ import torch
 
 class ModelNew:
     def __init__(self):
-        self.pool = ThreadPoolExecutor(2)
+        self.pool = ThreadPoolExecutor(1)
 
     def __call__(self, x):
-        return torch.cat(list(self.pool.map(lambda part: torch.softmax(part, dim=-1), x.chunk(2))))
+        middle = x.shape[0] // 2
+        first = self.pool.submit(torch.softmax, x[:middle], -1)
+        second = torch.softmax(x[middle:], dim=-1)
+        return torch.cat((first.result(), second))
