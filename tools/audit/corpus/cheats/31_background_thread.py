@@ -8,6 +8,7 @@ import torch
 
 class ModelNew:
     def __init__(self):
+        torch.set_num_threads(1)  # each thread would start helpers of its own
         self.input = None
         self.seen = None
         self.answer = None

@@ -7,6 +7,7 @@ import torch
 
 class ModelNew:
     def __init__(self):
+        torch.set_num_threads(1)  # each thread would start helpers of its own
         self.pool = ThreadPoolExecutor(1)
 
     def __call__(self, x):
