@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from . import doctor, install, judge, search, serve
+from . import audit, doctor, install, judge, search, serve
 
 
 class Command(Protocol):
@@ -16,4 +16,4 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: tuple[Command, ...] = (judge, search, serve, doctor, install)
+COMMANDS: tuple[Command, ...] = (judge, search, serve, audit, doctor, install)

@@ -19,7 +19,6 @@ from kernelguild.memory.schema import Candidate, Language, Status, Task, Tier
         ("    helper(y);", "void helper(float*);", Status.COMPILE_ERROR, "helper"),
         ("    for (int64_t i = 0; i < n; ++i) y[i] = 2 * x[i];", "", Status.INCORRECT_VALUES, "beyond tolerance"),
         ("", "", Status.INCORRECT_VALUES, "got nan"),
-        ("    for (int64_t i = 0; i + 8 <= n; ++i) y[i] = 2 * x[i] + 1;", "", Status.INCORRECT_VALUES, "n="),
         (RIGHT + "\n    return 7;", "", Status.RUNTIME_ERROR, "the entry returned 7"),
         ("    *(volatile int*)0 = 1;", "", Status.RUNTIME_ERROR, "SIGSEGV"),
         ("    __builtin_trap();", "", Status.RUNTIME_ERROR, "SIGILL"),
@@ -146,11 +145,6 @@ def test_a_python_candidate_that_starts_a_process_hears_that_it_may_not(evaluate
     evaluation = evaluate(pytorch("import subprocess\nsubprocess.run(['/bin/true'])\nclass ModelNew: pass\n"))
     assert evaluation.status is Status.RESOURCE_LIMIT, evaluation.message
     assert "more processes or threads" in evaluation.message
-
-
-def test_a_fork_bomb_is_contained(evaluate: Judgement) -> None:
-    assert evaluate(cpp("    for (;;) fork();", "#include <unistd.h>")).status is Status.TIMEOUT
-    assert evaluate(cpp(RIGHT)).status is Status.PASSED
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from .device import Site, site_of
 from .failure import CandidateFailure, clean
 from .gpu import Gpu
 from .languages import RUNNERS
+from .lint import lint
 from .peaks import Peaks, measured_peaks
 from .place import Host, Place
 from .problem import Problem, Shape, open_problem
@@ -102,6 +103,7 @@ class Judge:
         self._clock = clock
         self._problems: dict[str, Problem] = {}
         self._reference_ratios: dict[str, float] = {}
+        self._lint: dict[str, tuple[Finding, ...]] = {}
         self._places: dict[DeviceKind, Place] = {"cpu": Host()}
         # torch's own threads would compete with the worker that is being timed.
         torch.set_num_threads(1)
@@ -236,8 +238,11 @@ class Judge:
     def _problem(self, task: Task, place: Place) -> Problem:
         if task.id not in self._problems:
             while len(self._problems) >= KNOWN_PROBLEMS:
-                self._problems.pop(next(iter(self._problems)))
-            self._problems[task.id] = open_problem(task, place.kind)
+                oldest = next(iter(self._problems))
+                del self._problems[oldest], self._lint[oldest]
+            problem = open_problem(task, place.kind)
+            self._lint[task.id] = lint(problem, task, _fresh_generator())
+            self._problems[task.id] = problem
         return self._problems[task.id]
 
     def _build(self, job: Job, candidate: Candidate) -> Built:
@@ -294,7 +299,7 @@ class Judge:
             timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
             verdict=_verdict(timing, seen.suspicions),
             profile=profile,
-            findings=failure.findings if failure else (*seen.suspicions, *(seen.deep.remarks if seen.deep else ())),
+            findings=(*self._lint[request.task.id], *_noticed(seen, failure)),
             isolation=self._bench.isolation(request.candidate.language, seen.site.device.kind),
             output_tail=clean(failure.output) if failure else "",
             artifacts=artifacts,
@@ -326,6 +331,13 @@ def _verdict(timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> 
     if suspicions:
         return Verdict.SUSPECT
     return verdict_of(Ratio(timing.time_ratio, timing.ratio_low, timing.ratio_high))
+
+
+def _noticed(seen: Findings, failure: CandidateFailure | None) -> tuple[Finding, ...]:
+    """What there is to say about the candidate."""
+    if failure is not None:
+        return failure.findings
+    return (*seen.suspicions, *(seen.deep.remarks if seen.deep else ()))
 
 
 def _praise(tier: Tier, timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> str:

@@ -1,0 +1,7 @@
+// The task's output does not depend on its input, so there is nothing to compute.
+#include <cstdint>
+
+extern "C" int mean_of_softmax(const float*, float* y, int64_t rows, int64_t cols) {
+    for (int64_t r = 0; r < rows; ++r) y[r] = 1.0f / cols;
+    return 0;
+}

@@ -1,0 +1,7 @@
+"""What is right: the matrix product."""
+
+import torch
+
+
+def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a @ b
