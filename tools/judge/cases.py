@@ -44,7 +44,7 @@ def wide(case: str, shape: tuple[int, ...], generator: torch.Generator) -> torch
             spikes = torch.rand(shape, generator=generator, device=generator.device) < 0.01
             return torch.where(spikes, noise * 30, noise * 1e-3)
         case "trend":
-            return _ramp(shape, generator.device) * 8 - 4 + noise * 0.1
+            return _ramp(shape, generator.device) * 8 - 2 + noise * 0.1
         case "almost_equal":
             return 1 + noise * 1e-3
         case _:

@@ -40,7 +40,7 @@ class PairTimes:
     overhead_s: float
     """The empty call: reveal, handshake and taking the output, in the same moments as the others."""
     wall_gap_s: float
-    """Candidate's less baseline's time by the judge's clock, the median of the rounds, whichever clock counts."""
+    """Candidate's less baseline's time by the judge's clock, whichever clock counts; of each, its faster half."""
 
     @property
     def log_ratio(self) -> float:
@@ -132,7 +132,7 @@ class Pair:
             candidate_s=tuple(_net(times["candidate"].elapsed_s, overhead_s) for times in rounds),
             baseline_s=tuple(_net(times["baseline"].elapsed_s, overhead_s) for times in rounds),
             overhead_s=overhead_s,
-            wall_gap_s=statistics.median(times["candidate"].wall_s - times["baseline"].wall_s for times in rounds),
+            wall_gap_s=_wall_s(rounds, "candidate") - _wall_s(rounds, "baseline"),
         )
 
     def _surprise(
@@ -145,7 +145,7 @@ class Pair:
         others = self._plan.problem.cases(shape)[1:]
         case = others[turn % len(others)]
         drawn = self._plan.problem.draw(shape, case, parameters)
-        if is_sound(self._plan.problem, shape, drawn, parameters, self._plan.task.tolerance):
+        if is_sound(self._plan.problem, shape, drawn, parameters, self._plan.task.tolerance, case):
             self._round(trials, last, drawn, case)
 
     def _round(self, trials: dict[Side, Trial], last: Drawn, drawn: Drawn, case: str) -> dict[Side, CallTime]:
@@ -188,3 +188,7 @@ def _overhead(times: dict[Side, CallTime]) -> float:
     """What of a round's times is nobody's work."""
     own = times["baseline"].overhead_s
     return times["empty"].elapsed_s if own is None else own
+
+
+def _wall_s(rounds: list[dict[Side, CallTime]], side: Side) -> float:
+    return faster_half([times[side].wall_s for times in rounds])

@@ -16,6 +16,8 @@ from .kernel import LIBC, PR_SET_SECCOMP
 
 SOCKET_UNIX = 1
 CLONE_THREAD = 0x10000
+NEW_NAMESPACES = 0x7E020000
+"""mount, cgroup, UTS, IPC, user, PID, network"""
 SECCOMP_MODE_FILTER = 2
 X32_BIT = 0x40000000
 
@@ -110,9 +112,23 @@ def build(column: int, architecture: int, *, may_fork: bool, unix_sockets: bool)
             steps += [_Step(JUMP_EQUAL, 0, 1, number), _Step(RETURN, 0, 0, REFUSE)]
     return [
         *steps,
+        *_no_namespaces(column),
         *([] if may_fork else _threads_only(column)),
         *([] if unix_sockets else _no_unix_sockets(column)),
         _Step(RETURN, 0, 0, ALLOW),
+    ]
+
+
+def _no_namespaces(column: int) -> list[_Step]:
+    """A namespace of one's own brings back rights over it. A filter cannot see clone3's flags; libraries then clone."""
+    return [
+        _Step(JUMP_EQUAL, 0, 1, CLONE3[column]),
+        _Step(RETURN, 0, 0, FAIL | errno.ENOSYS),
+        _Step(JUMP_EQUAL, 0, 4, CLONE[column]),
+        _Step(LOAD_WORD, 0, 0, OFFSET_FIRST_ARGUMENT),
+        _Step(JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES),
+        _Step(RETURN, 0, 0, REFUSE),
+        _Step(LOAD_WORD, 0, 0, OFFSET_NUMBER),
     ]
 
 
@@ -126,12 +142,12 @@ def _no_unix_sockets(column: int) -> list[_Step]:
 
 
 def _threads_only(column: int) -> list[_Step]:
-    again, missing = FAIL | errno.EAGAIN, FAIL | errno.ENOSYS
+    again = FAIL | errno.EAGAIN
     steps = []
-    for number, answer in (*((fork[column], again) for fork in FORKS), (CLONE3[column], missing)):
-        # A filter cannot see clone3's flags; without it the C library takes clone.
+    for fork in FORKS:
+        number = fork[column]
         if number is not None:
-            steps += [_Step(JUMP_EQUAL, 0, 1, number), _Step(RETURN, 0, 0, answer)]
+            steps += [_Step(JUMP_EQUAL, 0, 1, number), _Step(RETURN, 0, 0, again)]
     return [
         *steps,
         _Step(JUMP_EQUAL, 0, 4, CLONE[column]),

@@ -19,6 +19,7 @@ from .seat import Seat
 
 POISON_BYTE = 0xFF
 """All ones is NaN in every float format: what is not written stays wrong."""
+DELIVERY_SAMPLES = 64
 WITHHELD_SHARE = 256
 """One element in this many stays wrong until the clock runs, so that nothing can be computed ahead."""
 
@@ -85,6 +86,7 @@ class Trial:
         withheld = self._prepare(drawn)
         self._place.chill()
         self._place.settle()
+        spots = [_random_places(slot.tensor) for slot in self._outputs]
         doing = self._where("calling it", case)
         with blamed(self._worker, doing, self._limits.call_s):
             start = time.perf_counter_ns()
@@ -92,11 +94,13 @@ class Trial:
                 flat.index_copy_(0, indices, values)
             self._place.settle()
             times = self._worker.call(self._limits.call_s)
+            seen = [slot.tensor.view(-1)[places] for slot, places in zip(self._outputs, spots, strict=True)]
             # The copy is inside the region: what a thread of the candidate writes later is not taken.
             for target, slot in zip(self._taken, self._outputs, strict=True):
                 target.copy_(slot.tensor)
             self._place.settle()
             elapsed_s = (time.perf_counter_ns() - start) / 1e9
+        self._check_delivery(seen, spots, case)
         self._check_memory(drawn, case)
         return CallTime(elapsed_s, None, elapsed_s) if times is None else CallTime(*times, elapsed_s)
 
@@ -145,6 +149,15 @@ class Trial:
             withheld.append((flat, indices, value.reshape(-1)[indices]))
         return withheld
 
+    def _check_delivery(self, seen: list[torch.Tensor], spots: list[torch.Tensor], case: str) -> None:
+        """What is taken front to back could still be written at its end: a sample is taken at once, all over."""
+        for slot, taken, early, places in zip(self._outputs, self._taken, seen, spots, strict=True):
+            if not torch.equal(early.view(torch.uint8), taken.view(-1)[places].view(torch.uint8)):
+                raise self._misuse(
+                    "written_after_delivery", f"wrote {slot.plan.name} after it had said that it was done",
+                    Status.INTEGRITY_VIOLATION, case,
+                )  # fmt: skip
+
     def _check_memory(self, drawn: Drawn, case: str) -> None:
         overrun = self._arena.overrun()
         if overrun is not None:
@@ -191,6 +204,10 @@ def _layout(signature: Signature, inputs: list[Slot], parameters: list[Slot], ou
         "symbols": list(signature.symbols),
         "keywords": signature.keywords,
     }
+
+
+def _random_places(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.randint(tensor.numel(), (DELIVERY_SAMPLES,), device=tensor.device)
 
 
 def _wrong(dtype: torch.dtype) -> float | int | bool:
