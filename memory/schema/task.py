@@ -92,6 +92,9 @@ class Tolerance(Record):
     """Share of the reference's root mean square that is allowed on top: scales with the data, never absolute."""
 
 
+Forbidden = Literal["no_custom_kernel", "vendor_library", "output_buffer_reused", "reduced_precision"]
+
+
 class Constraints(Record):
     """What a candidate may use."""
 
@@ -102,7 +105,11 @@ class Constraints(Record):
     call_timeout_s: float = Field(default=10, gt=0, le=600)
     """One call of the candidate, its set-up (import, construction) apart."""
     setup_timeout_s: float = Field(default=120, gt=0, le=1200)
+    extension_timeout_s: float = Field(default=300, gt=0, le=1200)
+    """One build for `load_inline`: torch's headers alone take half a minute, and a busy machine several times that."""
     memory_bytes: int = Field(default=4 << 30, ge=1 << 28)
+    forbid: tuple[Forbidden, ...] = ()
+    """Findings that make a candidate fail; the others are reported and no more."""
     target_arch: str = Field(default="sm_90", pattern=r"^sm_[0-9]{2,3}[af]?$")
     """What device code is compiled for where there is no GPU; a GPU compiles for itself."""
     allow_tf32: bool = False

@@ -18,9 +18,15 @@ from kernelguild.tools.tasks import load_task
 
 
 @pytest.fixture(scope="session")
-def judge() -> Iterator[Judge]:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the run's judge keeps the extensions that it builds."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture(scope="session")
+def judge(kept: Path) -> Iterator[Judge]:
     with Bench(probe()) as bench:
-        yield Judge(bench, SystemClock())
+        yield Judge(bench, SystemClock(), kept)
 
 
 @pytest.fixture

@@ -92,13 +92,23 @@ class Bench:
         self._launchers = Launchers(self._launcher)
 
     def seat(
-        self, program: Program, place: Place, size_bytes: int, *, cpu: int | None = None, timed: bool = False
+        self,
+        program: Program,
+        place: Place,
+        size_bytes: int,
+        *,
+        cpu: int | None = None,
+        timed: bool = False,
+        ghost: bool = False,
+        product: Path | None = None,
     ) -> Seat:
         """A worker with the program loaded, and memory of `size_bytes` that it shares with the judge.
 
         Args:
             cpu: the core to pin it to.
             timed: whether it times its own calls; never for a candidate that has host code.
+            ghost: whether its kernels' results are spoiled; `pytorch` alone.
+            product: where the file of this name is kept that it leaves in its folder when it ends by itself.
 
         Raises:
             CandidateFailure: it could not be loaded.
@@ -112,7 +122,8 @@ class Bench:
                 worker.give(arena.descriptor)
             else:
                 spec = self._spec(program, runner, place, arena, cpu=cpu, timed=timed)
-                worker = stack.enter_context(self._zygotes[runner.preload].spawn(spec, arena.descriptor))
+                spec = replace(spec, ghost=ghost)
+                worker = stack.enter_context(self._spawn(spec, runner.preload, arena, product))
                 timeout_s = program.constraints.setup_timeout_s
                 with blamed(worker, "loading the candidate", timeout_s):
                     worker.wait_ready(timeout_s)
@@ -160,15 +171,31 @@ class Bench:
         return self._compile(WorkerSpec("exec", confinement, arguments=arguments), "native", product)
 
     def compile(
-        self, kind: Kind, preload: Preload, source: Path, options: tuple[str, ...], timeout_s: float, product: Path
+        self,
+        kind: Kind,
+        preload: Preload,
+        source: Path,
+        options: tuple[str, ...],
+        timeout_s: float,
+        product: Path,
+        *,
+        readable: tuple[Path, ...] = (),
+        file_bytes: int = OUTPUT_LIMIT_BYTES,
     ) -> Worker:
-        """A confined compiler of device code over a source in its scratch folder, else as `execute`."""
-        confinement = self._confinement(preload, source.parent, _compiler_limits(timeout_s))
+        """A confined compiler over a source in its scratch folder, else as `execute`."""
+        limits = replace(_compiler_limits(timeout_s), file_bytes=file_bytes)
+        confinement = self._confinement(preload, source.parent, limits, *readable)
         return self._compile(WorkerSpec(kind, confinement, target=str(source), arguments=options), preload, product)
 
     def _compile(self, spec: WorkerSpec, preload: Preload, product: Path) -> Worker:
-        with Arena(HostMemory(4096)) as arena, product.open("xb") as file:
-            spec = replace(spec, product=product.name, shared_bytes=arena.size_bytes)
+        with Arena(HostMemory(4096)) as arena:
+            return self._spawn(replace(spec, shared_bytes=arena.size_bytes), preload, arena, product)
+
+    def _spawn(self, spec: WorkerSpec, preload: Preload, arena: Arena, product: Path | None) -> Worker:
+        if product is None:
+            return self._zygotes[preload].spawn(spec, arena.descriptor)
+        with product.open("xb") as file:
+            spec = replace(spec, product=product.name)
             return self._zygotes[preload].spawn(spec, arena.descriptor, product=file.fileno())
 
     def new_folder(self) -> Path:

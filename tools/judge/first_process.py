@@ -12,8 +12,6 @@ from pathlib import Path
 from .memory_watch import WATCH_INTERVAL_S, MemoryWatch
 from .worker_spec import WorkerEnd, WorkerSpec
 
-MAX_PRODUCT_BYTES = 64 << 20
-
 
 def watch(spec: WorkerSpec, proc: int) -> MemoryWatch | None:
     """What watches the worker's memory, where its limits need that; before the worker is forked."""
@@ -36,7 +34,7 @@ def wait(worker: int, memory: MemoryWatch | None) -> WorkerEnd:
     )
 
 
-def hand_over(product: Path, target: int) -> None:
+def hand_over(product: Path, target: int, limit_bytes: int) -> None:
     """Copy what the worker made; a link, a pipe or a monster that it left instead is no product.
 
     Raises:
@@ -46,12 +44,14 @@ def hand_over(product: Path, target: int) -> None:
         descriptor = os.open(product, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return
-    with os.fdopen(descriptor, "rb") as file:
-        state = os.fstat(file.fileno())
-        if stat.S_ISREG(state.st_mode) and state.st_size <= MAX_PRODUCT_BYTES:
+    try:
+        state = os.fstat(descriptor)
+        if stat.S_ISREG(state.st_mode) and state.st_size <= limit_bytes:
             left = state.st_size
-            while left > 0 and (sent := os.sendfile(target, file.fileno(), None, left)):
+            while left > 0 and (sent := os.sendfile(target, descriptor, None, left)):
                 left -= sent
+    finally:
+        os.close(descriptor)
 
 
 def _watch(worker: int, memory: MemoryWatch) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 
 from ...memory.clock import Clock
 from ...memory.errors import ConfigError, UnavailableError
 from ...memory.schema import (
-    Artifact,
     Candidate,
     DeviceKind,
     Evaluation,
@@ -32,12 +31,17 @@ from ...memory.schema import (
 )
 from . import leases
 from .arena import required_bytes
+from .artifacts import artifacts_of
 from .bench import Bench, Program
 from .build.builder import Builder
 from .build.built import Built, Order, check
+from .conduct import Conduct
 from .deep.cpu_examination import cpu_profile
 from .deep.examination import Examined, examined_on_gpu
 from .device import Site, site_of
+from .extension.builder import ExtensionBuilder
+from .extension.headers import HeaderStore
+from .extension.store import ExtensionStore
 from .failure import CandidateFailure, clean
 from .gpu import Gpu
 from .languages import RUNNERS
@@ -53,8 +57,6 @@ from .version import JUDGE_VERSION
 
 Report = Callable[[Progress], None]
 KNOWN_PROBLEMS = 8
-MAX_ARTIFACT_BYTES = 4 << 20
-"""A larger library is padding; it is not worth its place in the store."""
 
 
 @dataclass(frozen=True)
@@ -91,15 +93,24 @@ class Findings:
     timing: MeasuredTiming | None = None
     suspicions: tuple[Finding, ...] = ()
     """What makes measured times `suspect`."""
+    noticed: tuple[Finding, ...] = ()
+    """Of a candidate whose outputs are right."""
     deep: Examined | None = None
 
 
 class Judge:
     """Evaluates requests one after the other; keeps zygotes, compiled libraries and loaded references warm."""
 
-    def __init__(self, bench: Bench, clock: Clock) -> None:
+    def __init__(self, bench: Bench, clock: Clock, kept: Path | None = None) -> None:
+        """
+        Args:
+            kept: the folder in which built extensions outlive this judge, which candidates cannot write; without one
+                they end with it.
+        """
         self._bench = bench
         self._builder = Builder(bench)
+        kept = kept or bench.folder / "kept"
+        self._extensions = ExtensionBuilder(bench, ExtensionStore(kept / "extensions"), HeaderStore(kept / "headers"))
         self._clock = clock
         self._problems: dict[str, Problem] = {}
         self._reference_ratios: dict[str, float] = {}
@@ -140,6 +151,7 @@ class Judge:
             job = self._job(request, seen.site)
         with leases.compiling(seen.site.device):
             seen.built = self._build(job, job.candidate)
+            seen.built = self._with_extensions(job, job.candidate, seen.built)
         check(seen.built)
         with leases.working(seen.site.device):
             program = self._verified(job, seen.built, seen, report)
@@ -165,6 +177,8 @@ class Judge:
             program,
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
+        conduct = Conduct(self._bench, job.task, job.problem, job.place)
+        seen.noticed = conduct.noticed(program, job.shapes[0], verifier.precision.findings())
         return program
 
     def _stop_before_running(self, job: Job) -> None:
@@ -254,10 +268,15 @@ class Judge:
         """The seed or the reference, built; that it fails is the task's fault."""
         try:
             built = self._build(job, candidate)
-            check(built)
+            check(self._with_extensions(job, candidate, built))
         except CandidateFailure as failure:
             raise ConfigError(f"task {job.task.name}: its baseline does not compile: {failure.message}") from None
         return self._program(job, candidate, built)
+
+    def _with_extensions(self, job: Job, candidate: Candidate, built: Built) -> Built:
+        if built.target is None or candidate.language is not Language.PYTORCH:
+            return built
+        return self._extensions.complete(built, self._program(job, candidate, built), job.place)
 
     def _program(self, job: Job, candidate: Candidate, built: Built) -> Program:
         task = job.task
@@ -280,7 +299,7 @@ class Judge:
         shapes = list(seen.shapes)
         if failure is not None and failure.shape is not None:
             shapes.append(failure.shape)
-        artifacts, contents = _artifacts(seen)
+        artifacts, contents = artifacts_of(seen.built, seen.deep)
         profile = seen.deep.report if seen.deep else None
         if isinstance(profile, ProfilingReport):
             profile = profile.model_copy(update={"raw_report": artifacts[-1]})
@@ -336,8 +355,8 @@ def _verdict(timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> 
 def _noticed(seen: Findings, failure: CandidateFailure | None) -> tuple[Finding, ...]:
     """What there is to say about the candidate."""
     if failure is not None:
-        return failure.findings
-    return (*seen.suspicions, *(seen.deep.remarks if seen.deep else ()))
+        return (*seen.noticed, *failure.findings)
+    return (*seen.noticed, *seen.suspicions, *(seen.deep.remarks if seen.deep else ()))
 
 
 def _praise(tier: Tier, timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> str:
@@ -365,23 +384,3 @@ def _why_untimed(request: EvaluationRequest, site: Site, failure: CandidateFailu
     if request.tier.is_timed:
         return why_untimed(request.candidate, site)
     return f"the {request.tier.value} tier takes no times; profile does"
-
-
-def _artifacts(seen: Findings) -> tuple[tuple[Artifact, ...], list[bytes]]:
-    built = seen.built
-    files: list[tuple[str, str, bytes]] = []
-    if built is not None and built.log:
-        files.append(("compile.log", "text/plain", built.log))
-    if built is not None and built.target is not None and built.target.suffix == ".so":
-        files.append(("candidate.so", "application/octet-stream", built.target.read_bytes()))
-    if built is not None and built.device_code is not None:
-        for number, module in enumerate(built.device_code.modules):
-            files.append((f"module{number}.cubin", "application/octet-stream", module))
-    files = [file for file in files if len(file[2]) <= MAX_ARTIFACT_BYTES]
-    if seen.deep is not None and seen.deep.raw:
-        files.append(("ncu.csv", "text/csv", seen.deep.raw))
-    artifacts = tuple(
-        Artifact(name=name, digest=hashlib.sha256(data).hexdigest(), size_bytes=len(data), media_type=media)
-        for name, media, data in files
-    )
-    return artifacts, [data for _, _, data in files]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from pathlib import Path
 from typing import BinaryIO
 
 from ...memory.clock import SystemClock
@@ -53,7 +54,7 @@ def _serve(data: bytes | None, reader: BinaryIO, writer: BinaryIO) -> None:
         ) from None
 
     with Bench(isolation) as bench:
-        judge = Judge(bench, SystemClock())
+        judge = Judge(bench, SystemClock(), Path.home() / ".cache" / "kernelguild")
         while data is not None:
             request = EvaluationRequest.model_validate_json(data)
             try:

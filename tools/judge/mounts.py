@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from .access import SCRATCH_BYTES, SCRATCH_FILES, Access
+from .access import SCRATCH_FILES, Access
 from .kernel import LIBC, check
 
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
@@ -26,7 +26,7 @@ PROC = "/proc"
 ROOT_QUOTA = "size=1m,nr_inodes=4k,mode=0755"
 
 
-def enter_root(access: Access, scratch: str, uid: int | None) -> None:
+def enter_root(access: Access, scratch: str, scratch_bytes: int, uid: int | None) -> None:
     """Make a root of `access` and `scratch` and live in it; what the judge laid into `scratch` lies there again.
 
     Raises:
@@ -48,7 +48,7 @@ def enter_root(access: Access, scratch: str, uid: int | None) -> None:
         # On top of the few files of the machine's that others get: the driver looks itself up by its own number.
         _mount("proc", scratch + PROC, "proc", MS_NOSUID | MS_NODEV)
     owner = "" if uid is None else f",uid={uid},gid={uid}"
-    quota = f"size={SCRATCH_BYTES},nr_inodes={SCRATCH_FILES},mode=0700{owner}"
+    quota = f"size={scratch_bytes},nr_inodes={SCRATCH_FILES},mode=0700{owner}"
     _mount("tmpfs", str(inner), "tmpfs", MS_NOSUID | MS_NODEV, quota)
     if not scratch.startswith(f"{SHARED_MEMORY}/"):
         _mount(str(inner), scratch + SHARED_MEMORY, None, MS_BIND)

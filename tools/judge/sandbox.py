@@ -21,6 +21,7 @@ from .access import (
     NO_NEW_PRIVS,
     PID,
     RLIMITS,
+    SCRATCH_BYTES,
     SECCOMP,
     USER,
     Access,
@@ -98,7 +99,8 @@ def settle(confinement: Confinement, proc: int) -> None:
     _unshare(kinds, confinement.layers, proc)
     os.umask(0o022)
     if MOUNT in confinement.layers:
-        mounts.enter_root(confinement.access, confinement.scratch, confinement.uid)
+        scratch_bytes = max(SCRATCH_BYTES, confinement.limits.file_bytes)
+        mounts.enter_root(confinement.access, confinement.scratch, scratch_bytes, confinement.uid)
     if confinement.uid is not None:
         namespaces.become(confinement.uid)
         _unshare([USER], confinement.layers, proc)

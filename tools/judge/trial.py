@@ -104,6 +104,11 @@ class Trial:
         self._check_memory(drawn, case)
         return CallTime(elapsed_s, None, elapsed_s) if times is None else CallTime(*times, elapsed_s)
 
+    @property
+    def delivered(self) -> dict[str, torch.Tensor]:
+        """The last call's outputs by name; overwritten by the next call."""
+        return {slot.plan.name: taken for slot, taken in zip(self._outputs, self._taken, strict=True)}
+
     def compare(self, drawn: Drawn, tolerance: Tolerance) -> tuple[OutputError, ...]:
         """The last call's outputs against what is right."""
         return tuple(

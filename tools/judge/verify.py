@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import torch
 
 from ...memory.schema import OutputError, ShapeResult, Task, Tolerance
 from .arena import required_bytes
@@ -11,6 +13,7 @@ from .bench import Bench, Program
 from .cases import DECLARED
 from .compare import compare
 from .place import Place
+from .precision import PrecisionWatch
 from .problem import Drawn, Parameters, Problem, Shape
 from .trial import CallLimits, Trial
 
@@ -28,6 +31,7 @@ class Verifier:
     place: Place
     shapes: list[Shape]
     """The timed shapes, then the hidden ones."""
+    precision: PrecisionWatch = field(default_factory=PrecisionWatch)
 
     def verify(self, program: Program, report: Callable[[int, int], None]) -> list[ShapeResult]:
         """All shapes and cases.
@@ -54,13 +58,16 @@ class Verifier:
         checked = 0
         for case in self._cases(shape, position):
             drawn = self.problem.draw(shape, case, parameters)
-            if not is_sound(self.problem, shape, drawn, parameters, self.task.tolerance, case):
+            native = self.problem.native(shape, drawn, parameters)
+            if not _agrees(native, drawn, self.task.tolerance, case):
                 continue
             trial.run(drawn, case)
             for error in trial.check(drawn, case, self.task.tolerance):
                 known = worst.get(error.output)
                 if known is None or error.tolerance_ratio > known.tolerance_ratio:
                     worst[error.output] = error
+            if case == DECLARED:
+                self.precision.see(trial.delivered, native, drawn.expected)
             checked += 1
         return ShapeResult(symbols=shape.symbols, hidden=shape.hidden, cases=checked, errors=tuple(worst.values()))
 
@@ -80,7 +87,10 @@ def is_sound(
 
     On data that the task does not declare it must pass four times over: honest sums in another order lose more digits.
     """
-    native = problem.native(shape, drawn, parameters)
+    return _agrees(problem.native(shape, drawn, parameters), drawn, tolerance, case)
+
+
+def _agrees(native: tuple[torch.Tensor, ...], drawn: Drawn, tolerance: Tolerance, case: str) -> bool:
     most = 1.0 if case == DECLARED else UNDECLARED_MARGIN
     return all(
         compare("native", output, expected, tolerance).tolerance_ratio <= most

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from ...memory.errors import HarnessError
-from .worker_spec import CONFIGURE, CONFINED, DELIVERED, GO, READY, TIMES, WorkerEnd, WorkerSpec
+from .worker_spec import CONFIGURE, CONFINED, DELIVERED, END, GO, READY, TIMES, WorkerEnd, WorkerSpec
 
 ZYGOTE = (sys.executable, "-P", "-m", "kernelguild.tools.judge.zygote")
 ZYGOTE_START_TIMEOUT_S = 120
@@ -139,6 +139,12 @@ class Worker:
         except OSError:
             return None
         return int(children[0]) if children else None
+
+    def finish(self, timeout_s: float) -> None:
+        """Let it end by itself, so that its product is kept; nothing is lost where it does not."""
+        with contextlib.suppress(WorkerTimeout, WorkerEnded):
+            self._send(END, timeout_s)
+            self.wait_end(timeout_s)
 
     def output_tail(self) -> str:
         """The end of what the worker printed; untrusted."""

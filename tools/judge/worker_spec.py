@@ -10,13 +10,13 @@ from typing import Literal
 from .access import Access, Limits
 from .sandbox import Confinement
 
-Kind = Literal["cpp", "pytorch", "interpreter", "launcher", "empty", "exec", "nvrtc", "triton"]
+Kind = Literal["cpp", "pytorch", "interpreter", "launcher", "empty", "exec", "nvrtc", "triton", "extension"]
 """Programs that are called; then what runs to its end: a command, and the two compilers of device code."""
 COMPILERS: frozenset[Kind] = frozenset(("exec", "nvrtc", "triton"))
 Preload = Literal["native", "torch", "cuda", "triton", "interpreter"]
 """What a zygote has imported: nothing, torch, the CUDA driver's and NVRTC's bindings, Triton, Triton's interpreter."""
 
-CONFIGURE, GO, DELIVERED, READY = b"s", b"g", b"d", b"r"
+CONFIGURE, GO, DELIVERED, READY, END = b"s", b"g", b"d", b"r", b"e"
 TIMES = struct.Struct("=dd")
 """elapsed_s and overhead_s behind `DELIVERED`, from workers that run no host code of a candidate."""
 CONFINED = b"c"
@@ -46,7 +46,7 @@ class WorkerSpec:
     arguments: tuple[str, ...] = ()
     """exec: the command line, its first word an absolute path; compilers of device code: their options."""
     product: str = ""
-    """Compilers: the file in their folder that the judge wants when they have ended well."""
+    """The file in its folder that the judge wants when it has ended well."""
     threads: int = 1
     cpu: int | None = None
     """The core it is pinned to."""
@@ -57,6 +57,8 @@ class WorkerSpec:
     timed: bool = False
     """Whether it times its calls itself, by the device's events; only where nobody's host code could lie."""
     allow_tf32: bool = False
+    ghost: bool = False
+    """pytorch: spoil what its kernels give and write down what else ran."""
     construction_seed: int = 0
     """pytorch: seeds torch before the model is constructed, as the reference was."""
     init_inputs: str = "[]"

@@ -27,7 +27,7 @@ from .worker_spec import COMPILERS, CONFINED, WorkerEnd, WorkerSpec
 MAX_REQUEST_BYTES = 64 * 1024
 PRELOADED: dict[str, tuple[str, ...]] = {
     "native": ("cpp", "empty"),
-    "torch": ("pytorch",),
+    "torch": ("pytorch", "extension"),
     "cuda": ("launcher", "nvrtc"),
 }
 """The programs that a zygote imports for all its workers, who may be unable to read the interpreter; none computes."""
@@ -119,7 +119,8 @@ def _run(spec: WorkerSpec, channels: Channels, proc: int) -> WorkerEnd:
     ended = first_process.wait(worker, watch)
     if spec.product and ended.exit_code == 0:
         try:
-            first_process.hand_over(Path(spec.confinement.scratch, spec.product), channels.product)
+            path = Path(spec.confinement.scratch, spec.product)
+            first_process.hand_over(path, channels.product, spec.confinement.limits.file_bytes)
         except OSError as error:
             ended = replace(ended, judge_failure=f"{spec.product} cannot be kept: {error.strerror}")
     return ended

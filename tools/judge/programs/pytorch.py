@@ -7,17 +7,23 @@ import importlib.util
 import json
 import mmap
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ..extension.ghost import Ghost
+from ..extension.recorder import MODULE_WORD, Recorder
 from ..worker_spec import EXIT_DTYPE, EXIT_PARAMETERS, EXIT_SHAPE, WorkerSpec
 from .serving import Call, Layout, give_up
 
 with contextlib.suppress(ImportError):  # the CUDA driver's bindings, which only hosts with a GPU need
     from ..device_map import map_shared
     from ..device_memory import as_bytes
+
+EXIT_RECORDED = 0
+"""Before it is ready: what it has written down is what it ended for."""
 
 
 class PytorchProgram:
@@ -33,10 +39,17 @@ class PytorchProgram:
         if spec.gpu:
             torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = spec.allow_tf32
         torch.manual_seed(spec.construction_seed)
-        namespace = execute(spec.target)
-        if spec.entry not in namespace:
-            raise NameError(f"the candidate defines no class {spec.entry!r}")
-        self._model = namespace[spec.entry](*json.loads(spec.init_inputs))
+        self._ghost = Ghost(Path(spec.confinement.scratch)) if spec.ghost else None
+        recorder = Recorder(Path(spec.target).parent, self._ghost.module if self._ghost else None)
+        if MODULE_WORD in Path(spec.target).read_text(encoding="utf-8"):
+            recorder.install()
+        with recorder.loading(Path(spec.confinement.scratch), partial(give_up, EXIT_RECORDED)):
+            namespace = execute(spec.target)
+            if spec.entry not in namespace:
+                raise NameError(f"the candidate defines no class {spec.entry!r}")
+            self._model = namespace[spec.entry](*json.loads(spec.init_inputs))
+        if self._ghost:
+            self._ghost.haunt_triton()
         if spec.gpu and isinstance(self._model, torch.nn.Module):
             self._model = self._model.cuda()
         self._bytes = _map(spec, shared)
@@ -46,6 +59,8 @@ class PytorchProgram:
         inputs = [item["value"] if "value" in item else self._view(item) for item in layout["inputs"]]
         outputs = [self._view(item) for item in layout["outputs"]]
         model, keywords = self._model, layout["keywords"]
+        if self._ghost:
+            model = partial(self._ghost.call, model)
 
         def call() -> None:
             self._deliver(outputs, model(*inputs, **keywords))

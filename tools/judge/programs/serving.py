@@ -34,6 +34,7 @@ Call = Callable[[], tuple[float, float] | None]
 MODULES = {
     "cpp": "cpp",
     "empty": "empty",
+    "extension": "extension",
     "interpreter": "interpreter",
     "launcher": "launcher",
     "nvrtc": "nvrtc",
