@@ -101,6 +101,10 @@ class DeviceCode:
         maps = [self._tensor_map(entry, signature, values) for entry in self.plan.tensor_maps]
         return {"steps": steps, "scratch": self._scratch(values), "maps": maps}
 
+    def uncompiled(self) -> DeviceCode:
+        """The plan alone: for an interpreter, which runs the source."""
+        return DeviceCode(self.plan, ())
+
     def _tensor_map(self, entry: TensorMap, signature: Signature, values: Mapping[str, int]) -> dict[str, object]:
         where = f"tensor_maps: {entry.name}"
         tensors = signature.named_tensors

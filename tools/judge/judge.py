@@ -7,7 +7,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -40,7 +40,8 @@ from .deep.examination import Examined, examined_on_gpu
 from .device import Site, site_of
 from .failure import CandidateFailure, clean
 from .gpu import Gpu
-from .languages import RUNNERS
+from .interpreted import CALL_TIMEOUT_S, fits_interpreter, interpretable, interpreted_message
+from .languages import RUNNERS, is_interpreted
 from .lint import lint
 from .peaks import Peaks, measured_peaks
 from .place import Host, Place
@@ -48,6 +49,7 @@ from .problem import Problem, Shape, open_problem
 from .request import EvaluationRequest, Judged, Progress
 from .statistics import Ratio, verdict_of
 from .timing import Timer
+from .trial import CallLimits
 from .verify import Verifier
 from .version import JUDGE_VERSION
 
@@ -70,6 +72,8 @@ class Job:
     shapes: list[Shape]
     """The timed ones, then hidden ones drawn for this evaluation alone."""
     generator: torch.Generator
+    fits: Callable[[Shape], bool] | None = None
+    """Which shapes can run where Triton's interpreter runs them; None where all do."""
 
     @property
     def timed_shapes(self) -> list[Shape]:
@@ -130,8 +134,11 @@ class Judge:
         place = self._place(site.device.kind)
         problem = self._problem(request.task, place)
         generator = _fresh_generator()
-        shapes = problem.shapes(generator)
-        return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator)
+        fits = None
+        if is_interpreted(request.candidate.language, place.kind):
+            fits = fits_interpreter(request.candidate, problem, place.sm_count)
+        shapes = problem.shapes(generator, fits)
+        return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator, fits)
 
     def _climb(self, request: EvaluationRequest, seen: Findings, report: Report) -> None:
         """Go up the tiers until the asked one is reached or the candidate fails."""
@@ -160,12 +167,19 @@ class Judge:
             self._bench.seat(program, job.place, job.size_bytes).close()
             return None
         report(Progress(done=1, total=10, message="checking correctness"))
-        verifier = Verifier(self._bench, job.task, job.problem, job.place, job.shapes)
+        verifier = self._verifier(job)
         seen.shapes = verifier.verify(
             program,
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
         return program
+
+    def _verifier(self, job: Job) -> Verifier:
+        limits = CallLimits.of(job.task.constraints)
+        if job.fits is None:
+            return Verifier(self._bench, job.task, job.problem, job.place, job.shapes, limits)
+        limits = replace(limits, call_s=max(limits.call_s, CALL_TIMEOUT_S))
+        return Verifier(self._bench, job.task, job.problem, job.place, interpretable(job.shapes, job.fits), limits)
 
     def _stop_before_running(self, job: Job) -> None:
         language = job.candidate.language.value
@@ -260,7 +274,9 @@ class Judge:
         return self._program(job, candidate, built)
 
     def _program(self, job: Job, candidate: Candidate, built: Built) -> Program:
-        task = job.task
+        task, code = job.task, built.device_code
+        if code is not None and is_interpreted(candidate.language, job.place.kind):
+            code = code.uncompiled()
         return Program(
             language=candidate.language,
             target=check(built),
@@ -269,7 +285,7 @@ class Judge:
             constraints=task.constraints,
             init_inputs=tuple(job.problem.init_inputs),
             construction_seed=job.problem.construction_seed,
-            device_code=built.device_code,
+            device_code=code,
         )
 
     def _conclude(
@@ -293,7 +309,7 @@ class Judge:
             judge_version=JUDGE_VERSION,
             tier=request.tier,
             status=status,
-            message=clean(failure.message) if failure else _praise(request.tier, timing, seen.suspicions),
+            message=clean(failure.message) if failure else _praise(request, seen, timing),
             compile=seen.built.report if seen.built else None,
             shapes=tuple(shapes),
             timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
@@ -340,11 +356,14 @@ def _noticed(seen: Findings, failure: CandidateFailure | None) -> tuple[Finding,
     return (*seen.suspicions, *(seen.deep.remarks if seen.deep else ()))
 
 
-def _praise(tier: Tier, timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> str:
+def _praise(request: EvaluationRequest, seen: Findings, timing: MeasuredTiming | None) -> str:
     if timing is None:
-        return "it compiles and loads" if tier is Tier.COMPILE else "every output is right at every shape"
-    if suspicions:
-        return f"every output is right, but the time is not to be believed: {suspicions[0].evidence}"
+        if request.tier is Tier.COMPILE:
+            return "it compiles and loads"
+        interpreted = is_interpreted(request.candidate.language, seen.site.device.kind)
+        return interpreted_message(seen.shapes) if interpreted else "every output is right at every shape"
+    if seen.suspicions:
+        return f"every output is right, but the time is not to be believed: {seen.suspicions[0].evidence}"
     return (
         f"correct; {timing.speedup:.3g} times the baseline's speed "
         f"(99 % interval {timing.speedup_low:.3g} to {timing.speedup_high:.3g})"
@@ -377,6 +396,8 @@ def _artifacts(seen: Findings) -> tuple[tuple[Artifact, ...], list[bytes]]:
     if built is not None and built.device_code is not None:
         for number, module in enumerate(built.device_code.modules):
             files.append((f"module{number}.cubin", "application/octet-stream", module))
+        for number, text in enumerate(built.ptx):
+            files.append((f"module{number}.ptx", "text/plain", text))
     files = [file for file in files if len(file[2]) <= MAX_ARTIFACT_BYTES]
     if seen.deep is not None and seen.deep.raw:
         files.append(("ncu.csv", "text/csv", seen.deep.raw))

@@ -49,6 +49,8 @@ class Built:
     message: str = "compiled"
     device_code: DeviceCode | None = None
     """cuda, triton: what the judge's launcher loads."""
+    ptx: tuple[bytes, ...] = ()
+    """triton: the virtual assembly of each module."""
 
 
 class Compiler(Protocol):
