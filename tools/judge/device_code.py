@@ -248,7 +248,10 @@ def _value(text: PlanExpression, values: Mapping[str, int], where: str, known: M
         return parse(text).evaluate(values)
     except ExpressionError as error:
         names = ", ".join(sorted(known or values))
-        raise ConfigError(f"launch plan: {where}: {error}" + (f" (names: {names})" if known else "")) from None
+        hint = f" (names: {names})" if known else ""
+        if str(text).count("(") != str(text).count(")"):
+            hint += "; YAML splits [...] at commas: put an expression that holds one in quotes"
+        raise ConfigError(f"launch plan: {where}: {error}{hint}") from None
 
 
 def _position(names: Sequence[str], name: str, where: str) -> int:

@@ -167,17 +167,21 @@ class Judge:
             self._bench.seat(program, job.place, job.size_bytes).close()
             return None
         report(Progress(done=1, total=10, message="checking correctness"))
-        verifier = self._verifier(job)
+        verifier = self._verifier(job, seen.built)
         seen.shapes = verifier.verify(
             program,
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
         return program
 
-    def _verifier(self, job: Job) -> Verifier:
+    def _verifier(self, job: Job, built: Built) -> Verifier:
         limits = CallLimits.of(job.task.constraints)
         if job.fits is None:
             return Verifier(self._bench, job.task, job.problem, job.place, job.shapes, limits)
+        if built.why_not_interpreted:
+            raise UnavailableError(
+                f"the candidate can be checked on a GPU only: {built.why_not_interpreted}; the compile tier works here"
+            )
         limits = replace(limits, call_s=max(limits.call_s, CALL_TIMEOUT_S))
         return Verifier(self._bench, job.task, job.problem, job.place, interpretable(job.shapes, job.fits), limits)
 

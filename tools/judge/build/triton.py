@@ -38,6 +38,8 @@ BLOCK_SHARED_BYTES = {
 }  # fmt: skip
 """The most shared memory that one block may ask for (CUDA C++ Programming Guide, table of compute capabilities)."""
 
+WRONG_BF16 = "it computes in bfloat16, which Triton's interpreter does wrongly"
+
 
 class CompiledVariant(Record):
     """One compiled form, as the compiling worker describes it; hostile until it validates."""
@@ -50,6 +52,7 @@ class CompiledVariant(Record):
     shared_bytes: int = Field(ge=0)
     log: Annotated[str, Field(max_length=MAX_LOG_BYTES)]
     """What the assembler said."""
+    bf16_arithmetic: bool
 
 
 class TritonProduct(Record):
@@ -180,7 +183,8 @@ def _conclude(
     )
     code = DeviceCode(plan, tuple(modules), variants=_variants(list(wanted), made))
     ptx = tuple(variant.ptx.encode() for variant in made)
-    return Built(report, log.encode(), target, device_code=code, ptx=ptx)
+    why_not = WRONG_BF16 if any(variant.bf16_arithmetic for variant in made) else ""
+    return Built(report, log.encode(), target, device_code=code, ptx=ptx, why_not_interpreted=why_not)
 
 
 def _variants(keys: list[VariantKey], made: tuple[CompiledVariant, ...]) -> dict[VariantKey, Variant]:

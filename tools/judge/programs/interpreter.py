@@ -42,7 +42,7 @@ class InterpreterProgram:
                 for step in steps:
                     step()
             except Exception as error:  # noqa: BLE001  a kernel may raise anything
-                give_up(EXIT_CALL, located(error, self._path))
+                give_up(EXIT_CALL, f"{located(error, self._path)} (in Triton's interpreter)")
 
         return call
 

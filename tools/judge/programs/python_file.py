@@ -12,14 +12,17 @@ MODULE_NAME = "candidate"
 
 
 def execute(path: str) -> dict[str, Any]:
-    """Run the candidate's file as a module that tools such as inspect and torch can find."""
+    """Run the candidate's file as a module that tools such as inspect and torch can find.
+
+    A bare file name is what tracebacks and compiled code then say: the folder is the judge's affair.
+    """
     specification = importlib.util.spec_from_file_location(MODULE_NAME, path)
-    if specification is None or specification.loader is None:
+    if specification is None:
         raise ImportError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(specification)
     sys.modules[MODULE_NAME] = module
-    sys.path.insert(0, str(Path(path).parent))
-    specification.loader.exec_module(module)
+    sys.path.insert(0, str(Path(path).absolute().parent))
+    exec(compile(Path(path).read_bytes(), path, "exec"), vars(module))
     return vars(module)
 
 

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,15 @@ UNSUPPORTED = {
     "tensordesc_meta": "tensor descriptors that its host code would make",
 }
 """What Triton's own launcher sets up for a kernel and the judge's does not."""
+OPERATION = re.compile(r"\b((?:arith|math|tt|scf)\.\w+)")
+BF16_MOVES = frozenset(
+    {
+        "arith.bitcast", "arith.extf", "arith.select", "arith.truncf", "scf.for", "scf.if", "scf.yield", "tt.addptr",
+        "tt.broadcast", "tt.expand_dims", "tt.func", "tt.load", "tt.reshape", "tt.return", "tt.splat", "tt.store",
+        "tt.trans",
+    }
+)  # fmt: skip
+"""What Triton's interpreter does right with bfloat16; it multiplies and adds the bit patterns as integers."""
 
 
 class Refused(Exception):
@@ -55,12 +65,12 @@ class Wanted:
 def load(spec: WorkerSpec, shared: int) -> NoReturn:
     """Compile every form that the judge wants, and end."""
     del shared
-    path = Path(spec.target)
+    path = Path(spec.target).relative_to(spec.scratch)  # the working folder
     os.environ.update(TRITON_CACHE_DIR=f"{spec.scratch}/triton", TRITON_DUMP_PTXAS_LOG="1")
     order = json.loads((path.parent / ORDER_NAME).read_text(encoding="ascii"))
     namespace: dict[str, Any] = {}
     try:
-        namespace = execute(spec.target)
+        namespace = execute(str(path))
         kernels = {name: find_kernel(namespace, name, path.name, JITFunction) for name in order["kernels"]}
         made = [_compile(kernels[entry["kernel"]], Wanted(**entry), order["capability"]) for entry in order["variants"]]
     except Refused as error:
@@ -68,7 +78,7 @@ def load(spec: WorkerSpec, shared: int) -> NoReturn:
     except CompilationError as error:
         give_up(EXIT_SETUP, _explain(error, namespace, path))
     except BaseException as error:  # noqa: BLE001  candidate code may raise anything, SystemExit included
-        give_up(EXIT_SETUP, located(error, spec.target))
+        give_up(EXIT_SETUP, located(error, str(path)))
     (path.parent / PRODUCT_NAME).write_text(json.dumps({"variants": made}), encoding="ascii")
     sys.stdout.flush()
     os._exit(0)
@@ -116,7 +126,16 @@ def _compile(kernel: Any, wanted: Wanted, capability: int) -> dict[str, Any]:
         "threads": metadata.num_warps * WARP_THREADS,
         "shared_bytes": metadata.shared,
         "log": log.getvalue(),
+        "bf16_arithmetic": _has_bf16_arithmetic(compiled.asm["ttir"]),
     }
+
+
+def _has_bf16_arithmetic(ttir: str) -> bool:
+    for line in ttir.splitlines():
+        found = OPERATION.search(line) if "bf16" in line else None
+        if found and found[1] not in BF16_MOVES and not (found[1] == "arith.constant" and "0.000000e+00" in line):
+            return True
+    return False
 
 
 def _signature(kernel: Any, wanted: Wanted) -> tuple[dict[str, str], dict[Any, Any], dict[Any, Any]]:
