@@ -62,8 +62,8 @@ def test_the_examples_compile(evaluate: Judgement, name: str) -> None:
     "body",
     [
         'extern "C" ' + CUDA_BODY.strip(),
-        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" + CUDA_BODY.replace("2 * x[i]", "__half2float(__half(2)) * x[i]"),
-        "template <typename T> __device__ T twice(T v) { return 2 * v; }" + CUDA_BODY.replace("2 * x[i]", "twice(x[i])"),
+        "#include <cuda_fp16.h>\n" + CUDA_BODY.replace("2 * x[i]", "__half2float(__half(2)) * x[i]"),
+        "template <class T> __device__ T twice(T v) { return 2 * v; }" + CUDA_BODY.replace("2 * x[i]", "twice(x[i])"),
         CUDA_BODY.replace("int n", "int64_t n").replace("2 * x[i]", "(x[i] < INFINITY ? 2 : 2) * x[i]"),
         CUDA_BODY.replace("int n", "int n, CUtensorMap* unused"),
     ],
@@ -107,5 +107,5 @@ def test_a_launch_plan_that_does_not_fit_is_a_compile_error(
 @without_gpu
 def test_without_a_gpu_the_higher_tiers_are_unavailable(evaluate: Judgement, task: Task) -> None:
     for tier in (Tier.VERIFY, Tier.PROFILE):
-        with pytest.raises(UnavailableError, match="run on a GPU only, and .*; the compile tier works here"):
+        with pytest.raises(UnavailableError, match=r"run on a GPU only, and .*; the compile tier works here"):
             evaluate(cuda(), tier, task)

@@ -146,9 +146,8 @@ def plus(half, y, n, BLOCK: tl.constexpr):
          {Status.INTEGRITY_VIOLATION}, "changed its input x"),
         (CUDA_BODY.replace("y[i] =", "y[i + (1ll << 40)] ="), {Status.RUNTIME_ERROR}, "CUDA_ERROR_ILLEGAL_ADDRESS"),
         (CUDA_BODY.replace("if (i", "__trap();\n    if (i"), {Status.RUNTIME_ERROR}, "CUDA_ERROR_"),
-        (CUDA_BODY.replace("if (i", "for (volatile int s = 0;;) s = s + 1;\n    if (i"), {Status.TIMEOUT}, "took more than 5 s"),
+        (CUDA_BODY.replace("if (i", "for (volatile int s = 0;;) s = s + 1;\n    if (i"), {Status.TIMEOUT}, "than 5 s"),
         (STALE, {Status.INCORRECT_VALUES}, "y is wrong at"),
-        (CUDA_BODY.replace("int n)", "int n, int m)"), {Status.COMPILE_ERROR, Status.RUNTIME_ERROR, Status.PASSED}, ""),
     ],
 )  # fmt: skip
 def test_a_wrong_cuda_kernel_is_found_and_the_judge_goes_on(

@@ -72,7 +72,7 @@ def test_a_python_file_without_a_plan_is_no_device_code(source: str) -> None:
     ("source", "language", "words"),
     [
         ("/*\nkernelguild:\n  steps:\n    - {kernel: k}\n*/\n", Language.CUDA, r"candidate\.cu:4"),
-        ("// kernelguild:\n//   steps:\n//     - {kernel: k, grid: [1], blok: [1]}\n", Language.CUDA, r"candidate\.cu:3"),
+        ("// kernelguild:\n//   steps:\n//     - {kernel: k, blok: [1]}\n", Language.CUDA, r"candidate\.cu:3"),
         ('\n\n"""\nkernelguild:\n  steps: [\n"""\n', Language.TRITON, r"candidate\.py:[56]"),
         ("# kernelguild:\n#   steps: []\n", Language.TRITON, r"candidate\.py:2"),
         ("/*\nkernelguild:\n  steps: &a [*a]\n*/\n", Language.CUDA, r"candidate\.cu"),

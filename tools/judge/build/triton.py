@@ -17,14 +17,14 @@ from pydantic import Field, ValidationError
 
 from ....memory.errors import ConfigError, UnavailableError
 from ....memory.schema import CompileReport, KernelResources, Language, LaunchPlan, Record, Status, content_id
-from ..bench import Bench, remove_tree
+from ..bench import OUTPUT_LIMIT_BYTES, Bench
 from ..device_code import DeviceCode, Variant, VariantKey, check_launches
 from ..failure import clean
 from ..languages import FILE_NAMES
 from ..plan_text import read_plan
 from ..worker import wait_or_timeout
 from ..worker_spec import WorkerEnd
-from .built import MAX_LOG_BYTES, MAX_PRODUCT_BYTES, Built, Order, shorten, take_product
+from .built import MAX_LOG_BYTES, Built, Order, is_made, shorten
 from .ptxas import resources
 from .pytorch import syntax_problem
 from .triton_variants import WantedVariant, wanted_variants
@@ -44,7 +44,7 @@ WRONG_BF16 = "it computes in bfloat16, which Triton's interpreter does wrongly"
 class CompiledVariant(Record):
     """One compiled form, as the compiling worker describes it; hostile until it validates."""
 
-    cubin: Annotated[str, Field(max_length=MAX_PRODUCT_BYTES)]
+    cubin: Annotated[str, Field(max_length=OUTPUT_LIMIT_BYTES)]
     """base64"""
     ptx: Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
     function: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -93,12 +93,11 @@ class TritonCompiler:
         source.write_text(order.candidate.source, encoding="utf-8")
         (scratch / ORDER_NAME).write_text(_order_text(plan, wanted, order.arch), encoding="ascii")
         timeout_s = order.task.constraints.compile_timeout_s
-        with self.bench.compile("triton", "triton", source, (), timeout_s) as worker:
+        product = kept / PRODUCT_NAME
+        with self.bench.compile("triton", "triton", source, (), timeout_s, product) as worker:
             ended = wait_or_timeout(worker, timeout_s)
             log = clean(worker.output(MAX_LOG_BYTES).decode("utf-8", "replace")).replace(f"{scratch}/", "")
-        product = take_product(scratch / PRODUCT_NAME, kept / PRODUCT_NAME) if ended and ended.exit_code == 0 else None
-        remove_tree(scratch)
-        if product is None:
+        if not is_made(product, ended):
             return _failed(log, command, start, *_why(ended, timeout_s, log))
         return _conclude(order, plan, wanted, product, log, command, start)
 

@@ -24,7 +24,6 @@ from .python_file import execute, located
 from .serving import give_up
 
 ORDER_NAME = "variants.json"
-PRODUCT_NAME = "product.json"
 WARP_THREADS = 32
 DIVISIBLE = [["tt.divisibility", 16]]
 UNSUPPORTED = {
@@ -65,9 +64,10 @@ class Wanted:
 def load(spec: WorkerSpec, shared: int) -> NoReturn:
     """Compile every form that the judge wants, and end."""
     del shared
-    path = Path(spec.target).relative_to(spec.scratch)  # the working folder
-    os.environ.update(TRITON_CACHE_DIR=f"{spec.scratch}/triton", TRITON_DUMP_PTXAS_LOG="1")
-    order = json.loads((path.parent / ORDER_NAME).read_text(encoding="ascii"))
+    scratch = spec.confinement.scratch
+    path = Path(spec.target).relative_to(scratch)  # the working folder
+    os.environ.update(TRITON_CACHE_DIR=f"{scratch}/triton", TRITON_DUMP_PTXAS_LOG="1")
+    order = json.loads(Path(ORDER_NAME).read_text(encoding="ascii"))
     namespace: dict[str, Any] = {}
     try:
         namespace = execute(str(path))
@@ -79,7 +79,7 @@ def load(spec: WorkerSpec, shared: int) -> NoReturn:
         give_up(EXIT_SETUP, _explain(error, namespace, path))
     except BaseException as error:  # noqa: BLE001  candidate code may raise anything, SystemExit included
         give_up(EXIT_SETUP, located(error, str(path)))
-    (path.parent / PRODUCT_NAME).write_text(json.dumps({"variants": made}), encoding="ascii")
+    Path(spec.product).write_text(json.dumps({"variants": made}), encoding="ascii")
     sys.stdout.flush()
     os._exit(0)
 
