@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from device_tasks import example
 from kernelguild.memory.errors import ConfigError
 from kernelguild.memory.schema import Language, LaunchPlan
+from kernelguild.resources.task import task_markdown
 from kernelguild.tools.judge.arena import TensorPlan
 from kernelguild.tools.judge.device_code import DeviceCode, Variant, resolve_steps, variant_key
 from kernelguild.tools.judge.plan_text import has_plan, read_plan
@@ -81,6 +83,13 @@ def test_a_python_file_without_a_plan_is_no_device_code(source: str) -> None:
 def test_what_is_wrong_is_named_with_the_files_own_line(source: str, language: Language, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         read_plan(source, language)
+
+
+def test_the_plan_that_a_tasks_contract_shows_is_one_that_the_judge_reads() -> None:
+    task, _ = example("softmax_cuda", "seed.cu", Language.CUDA)
+    shown = task_markdown(task).split("```yaml\n")[1].split("```")[0]
+    launches = DeviceCode(read_plan(f"/*\n{shown}*/\n", Language.CUDA), ()).launches(SIGNATURE, SYMBOLS, 132)
+    assert launches["steps"][0]["grid"] == (250, 1, 1)
 
 
 def test_names_of_scratch_and_tensor_maps_are_unique() -> None:

@@ -259,6 +259,14 @@ def test_a_file_that_behaves_otherwise_when_interpreted_gains_nothing(evaluate: 
 
 
 @interpreted
+def test_what_the_interpreter_would_not_finish_is_left_to_a_gpu(evaluate: Judgement, task: Task) -> None:
+    plan = TRITON_PLAN.replace("cdiv(n, 256)", "cdiv(n, 256) + 1000")
+    with pytest.raises(UnavailableError, match="more than 200 program instances .* it needs a GPU"):
+        evaluate(triton(plan=plan), Tier.VERIFY, task)
+    assert evaluate(triton(plan=plan), Tier.COMPILE, task).status is Status.PASSED
+
+
+@interpreted
 def test_a_processor_task_takes_triton_candidates_too(evaluate: Judgement, affine: Task) -> None:
     candidate = Candidate(language=Language.TRITON, source=triton().source)
     assert evaluate(candidate, Tier.VERIFY, affine).status is Status.PASSED

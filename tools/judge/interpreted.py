@@ -10,6 +10,8 @@ from ...memory.errors import ConfigError, UnavailableError
 from ...memory.expressions import SM_COUNT
 from ...memory.schema import Candidate, Language, LaunchPlan, ShapeResult
 from .device_code import resolve_steps
+from .languages import is_interpreted
+from .place import Place
 from .plan_text import read_plan
 from .problem import Problem, Shape
 
@@ -38,21 +40,28 @@ class Interpreted:
         return instances <= MAX_INSTANCES and sum(plan.elements for plan in signature.tensors) <= MAX_ELEMENTS
 
 
-def fits_interpreter(candidate: Candidate, problem: Problem, sm_count: int) -> Callable[[Shape], bool]:
-    """Which shapes the interpreter can run; all of them where the plan cannot be read, which compiling reports."""
+def fits_interpreter(candidate: Candidate, problem: Problem, place: Place) -> Callable[[Shape], bool] | None:
+    """Which shapes the interpreter can run; None where the candidate runs for real.
+
+    All of them where the plan cannot be read: compiling says why.
+    """
+    if not is_interpreted(candidate.language, place.kind):
+        return None
     try:
         plan = read_plan(candidate.source, Language.TRITON)
     except ConfigError:
         return lambda shape: True
-    return Interpreted(plan, problem, sm_count).fits
+    return Interpreted(plan, problem, place.sm_count).fits
 
 
-def interpretable(shapes: list[Shape], fits: Callable[[Shape], bool]) -> list[Shape]:
+def interpretable(shapes: list[Shape], fits: Callable[[Shape], bool], why_not: str) -> list[Shape]:
     """The shapes that run.
 
     Raises:
-        UnavailableError: none does.
+        UnavailableError: none does, or `why_not` says why the interpreter's word would be worth nothing.
     """
+    if why_not:
+        raise UnavailableError(f"the candidate can be checked on a GPU only: {why_not}; the compile tier works here")
     kept = [shape for shape in shapes if fits(shape)]
     if not kept:
         raise UnavailableError(

@@ -134,9 +134,7 @@ class Judge:
         place = self._place(site.device.kind)
         problem = self._problem(request.task, place)
         generator = _fresh_generator()
-        fits = None
-        if is_interpreted(request.candidate.language, place.kind):
-            fits = fits_interpreter(request.candidate, problem, place.sm_count)
+        fits = fits_interpreter(request.candidate, problem, place)
         shapes = problem.shapes(generator, fits)
         return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator, fits)
 
@@ -167,7 +165,7 @@ class Judge:
             self._bench.seat(program, job.place, job.size_bytes).close()
             return None
         report(Progress(done=1, total=10, message="checking correctness"))
-        verifier = self._verifier(job, seen.built)
+        verifier = self._verifier(job, built)
         seen.shapes = verifier.verify(
             program,
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
@@ -175,15 +173,11 @@ class Judge:
         return program
 
     def _verifier(self, job: Job, built: Built) -> Verifier:
-        limits = CallLimits.of(job.task.constraints)
-        if job.fits is None:
-            return Verifier(self._bench, job.task, job.problem, job.place, job.shapes, limits)
-        if built.why_not_interpreted:
-            raise UnavailableError(
-                f"the candidate can be checked on a GPU only: {built.why_not_interpreted}; the compile tier works here"
-            )
-        limits = replace(limits, call_s=max(limits.call_s, CALL_TIMEOUT_S))
-        return Verifier(self._bench, job.task, job.problem, job.place, interpretable(job.shapes, job.fits), limits)
+        shapes, limits = job.shapes, CallLimits.of(job.task.constraints)
+        if job.fits is not None:
+            shapes = interpretable(shapes, job.fits, built.why_not_interpreted)
+            limits = replace(limits, call_s=max(limits.call_s, CALL_TIMEOUT_S))
+        return Verifier(self._bench, job.task, job.problem, job.place, shapes, limits)
 
     def _stop_before_running(self, job: Job) -> None:
         language = job.candidate.language.value
