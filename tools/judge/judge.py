@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import os
-import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -16,25 +14,19 @@ from ...memory.errors import ConfigError, UnavailableError
 from ...memory.schema import (
     Candidate,
     DeviceKind,
-    Evaluation,
     Finding,
     KernelBenchReference,
     Language,
-    MeasuredTiming,
-    ProfilingReport,
-    ShapeResult,
     Status,
     Task,
     Tier,
-    UnavailableTiming,
-    Verdict,
 )
 from . import leases
 from .arena import required_bytes
-from .artifacts import artifacts_of
 from .bench import Bench, Program
 from .build.builder import Builder
 from .build.built import Built, Order, check
+from .conclusion import Seen, conclude, why_untimed
 from .conduct import Conduct
 from .deep.cpu_examination import cpu_profile
 from .deep.examination import Examined, examined_on_gpu
@@ -42,18 +34,18 @@ from .device import Site, site_of
 from .extension.builder import ExtensionBuilder
 from .extension.headers import HeaderStore
 from .extension.store import ExtensionStore
-from .failure import CandidateFailure, clean
+from .failure import CandidateFailure
 from .gpu import Gpu
-from .languages import RUNNERS
+from .interpreted import CALL_TIMEOUT_S, fits_interpreter, interpretable
+from .languages import RUNNERS, is_interpreted
 from .lint import lint
 from .peaks import Peaks, measured_peaks
 from .place import Host, Place
 from .problem import Problem, Shape, open_problem
 from .request import EvaluationRequest, Judged, Progress
-from .statistics import Ratio, verdict_of
 from .timing import Timer
+from .trial import CallLimits
 from .verify import Verifier
-from .version import JUDGE_VERSION
 
 Report = Callable[[Progress], None]
 KNOWN_PROBLEMS = 8
@@ -72,6 +64,8 @@ class Job:
     shapes: list[Shape]
     """The timed ones, then hidden ones drawn for this evaluation alone."""
     generator: torch.Generator
+    fits: Callable[[Shape], bool] | None = None
+    """Which shapes can run where Triton's interpreter runs them; None where all do."""
 
     @property
     def timed_shapes(self) -> list[Shape]:
@@ -81,21 +75,6 @@ class Job:
     def size_bytes(self) -> int:
         """Of the memory that a worker needs for any of the shapes."""
         return max(required_bytes(self.problem.signature(shape).tensors) for shape in self.shapes)
-
-
-@dataclass
-class Findings:
-    """What an evaluation has gathered so far."""
-
-    site: Site
-    built: Built | None = None
-    shapes: list[ShapeResult] = field(default_factory=list)
-    timing: MeasuredTiming | None = None
-    suspicions: tuple[Finding, ...] = ()
-    """What makes measured times `suspect`."""
-    noticed: tuple[Finding, ...] = ()
-    """Of a candidate whose outputs are right."""
-    deep: Examined | None = None
 
 
 class Judge:
@@ -127,7 +106,7 @@ class Judge:
             UnavailableError, HarnessError: no verdict is possible.
         """
         start_s = self._clock.monotonic_s()
-        seen = Findings(site_of(request.task.device))
+        seen = Seen(site_of(request.task.device))
         try:
             self._climb(request, seen, report)
             failure = None
@@ -135,16 +114,25 @@ class Judge:
             failure = caught
         finally:
             self._bench.clear_scratches()
-        return self._conclude(request, seen, failure, self._clock.monotonic_s() - start_s)
+        return conclude(
+            request,
+            seen,
+            failure,
+            remarks=self._lint[request.task.id],
+            isolation=self._bench.isolation(request.candidate.language, seen.site.device.kind),
+            created_at_s=self._clock.now_s(),
+            duration_s=self._clock.monotonic_s() - start_s,
+        )
 
     def _job(self, request: EvaluationRequest, site: Site) -> Job:
         place = self._place(site.device.kind)
         problem = self._problem(request.task, place)
         generator = _fresh_generator()
-        shapes = problem.shapes(generator)
-        return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator)
+        fits = fits_interpreter(request.candidate, problem, place)
+        shapes = problem.shapes(generator, fits)
+        return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator, fits)
 
-    def _climb(self, request: EvaluationRequest, seen: Findings, report: Report) -> None:
+    def _climb(self, request: EvaluationRequest, seen: Seen, report: Report) -> None:
         """Go up the tiers until the asked one is reached or the candidate fails."""
         report(Progress(done=0, total=10, message="compiling"))
         with leases.working(seen.site.device):
@@ -161,7 +149,7 @@ class Judge:
                 report(Progress(done=10, total=10, message="looking deeper"))
                 self._examine(job, program, seen)
 
-    def _verified(self, job: Job, built: Built, seen: Findings, report: Report) -> Program | None:
+    def _verified(self, job: Job, built: Built, seen: Seen, report: Report) -> Program | None:
         """The candidate, found right; None where less was asked for or no more can be done."""
         if (job.candidate.language, job.place.kind) not in RUNNERS:
             self._stop_before_running(job)
@@ -172,7 +160,7 @@ class Judge:
             self._bench.seat(program, job.place, job.size_bytes).close()
             return None
         report(Progress(done=1, total=10, message="checking correctness"))
-        verifier = Verifier(self._bench, job.task, job.problem, job.place, job.shapes)
+        verifier = self._verifier(job, built)
         seen.shapes = verifier.verify(
             program,
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
@@ -180,6 +168,13 @@ class Judge:
         conduct = Conduct(self._bench, job.task, job.problem, job.place)
         seen.noticed = conduct.noticed(program, job.shapes[0], verifier.precision.findings())
         return program
+
+    def _verifier(self, job: Job, built: Built) -> Verifier:
+        shapes, limits = job.shapes, CallLimits.of(job.task.constraints)
+        if job.fits is not None:
+            shapes = interpretable(shapes, job.fits, built.why_not_interpreted)
+            limits = replace(limits, call_s=max(limits.call_s, CALL_TIMEOUT_S))
+        return Verifier(self._bench, job.task, job.problem, job.place, shapes, limits)
 
     def _stop_before_running(self, job: Job) -> None:
         language = job.candidate.language.value
@@ -193,7 +188,7 @@ class Judge:
                 "the compile tier works here"
             )
 
-    def _time(self, job: Job, program: Program, seen: Findings, report: Report) -> None:
+    def _time(self, job: Job, program: Program, seen: Seen, report: Report) -> None:
         report(Progress(done=3, total=10, message="timing against the baseline"))
         timer = Timer(
             self._bench,
@@ -223,7 +218,7 @@ class Judge:
             result if result.hidden else result.model_copy(update={"timing": next(times)}) for result in seen.shapes
         ]
 
-    def _examine(self, job: Job, program: Program, seen: Findings) -> None:
+    def _examine(self, job: Job, program: Program, seen: Seen) -> None:
         """Counters, and checks of what no output shows."""
         with leases.timing(job.site.device):
             if isinstance(job.place, Gpu):
@@ -279,7 +274,9 @@ class Judge:
         return self._extensions.complete(built, self._program(job, candidate, built), job.place)
 
     def _program(self, job: Job, candidate: Candidate, built: Built) -> Program:
-        task = job.task
+        task, code = job.task, built.device_code
+        if code is not None and is_interpreted(candidate.language, job.place.kind):
+            code = code.uncompiled()
         return Program(
             language=candidate.language,
             target=check(built),
@@ -288,44 +285,8 @@ class Judge:
             constraints=task.constraints,
             init_inputs=tuple(job.problem.init_inputs),
             construction_seed=job.problem.construction_seed,
-            device_code=built.device_code,
+            device_code=code,
         )
-
-    def _conclude(
-        self, request: EvaluationRequest, seen: Findings, failure: CandidateFailure | None, duration_s: float
-    ) -> Judged:
-        status = failure.status if failure else Status.PASSED
-        timing = seen.timing if seen.timing and not failure else None
-        shapes = list(seen.shapes)
-        if failure is not None and failure.shape is not None:
-            shapes.append(failure.shape)
-        artifacts, contents = artifacts_of(seen.built, seen.deep)
-        profile = seen.deep.report if seen.deep else None
-        if isinstance(profile, ProfilingReport):
-            profile = profile.model_copy(update={"raw_report": artifacts[-1]})
-        evaluation = Evaluation(
-            id=secrets.token_hex(16),
-            candidate_id=request.candidate.id,
-            task_id=request.task.id,
-            task_name=request.task.name,
-            device=seen.site.device,
-            judge_version=JUDGE_VERSION,
-            tier=request.tier,
-            status=status,
-            message=clean(failure.message) if failure else _praise(request.tier, timing, seen.suspicions),
-            compile=seen.built.report if seen.built else None,
-            shapes=tuple(shapes),
-            timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
-            verdict=_verdict(timing, seen.suspicions),
-            profile=profile,
-            findings=(*self._lint[request.task.id], *_noticed(seen, failure)),
-            isolation=self._bench.isolation(request.candidate.language, seen.site.device.kind),
-            output_tail=clean(failure.output) if failure else "",
-            artifacts=artifacts,
-            created_at_s=self._clock.now_s(),
-            duration_s=duration_s,
-        )
-        return Judged(evaluation=evaluation, contents=tuple(base64.b64encode(data).decode() for data in contents))
 
 
 def _fresh_generator() -> torch.Generator:
@@ -342,45 +303,3 @@ def _reference_candidate(task: Task) -> Candidate:
     call = f"{task.reference.function}(*inputs, **symbols)"
     wrapper = f"\n\n\nclass ModelNew:\n    def __call__(self, *inputs, **symbols):\n        return {call}\n"
     return Candidate(language=Language.PYTORCH, source=task.reference.source.rstrip() + wrapper)
-
-
-def _verdict(timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> Verdict:
-    if timing is None:
-        return Verdict.NONE
-    if suspicions:
-        return Verdict.SUSPECT
-    return verdict_of(Ratio(timing.time_ratio, timing.ratio_low, timing.ratio_high))
-
-
-def _noticed(seen: Findings, failure: CandidateFailure | None) -> tuple[Finding, ...]:
-    """What there is to say about the candidate."""
-    if failure is not None:
-        return (*seen.noticed, *failure.findings)
-    return (*seen.noticed, *seen.suspicions, *(seen.deep.remarks if seen.deep else ()))
-
-
-def _praise(tier: Tier, timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> str:
-    if timing is None:
-        return "it compiles and loads" if tier is Tier.COMPILE else "every output is right at every shape"
-    if suspicions:
-        return f"every output is right, but the time is not to be believed: {suspicions[0].evidence}"
-    return (
-        f"correct; {timing.speedup:.3g} times the baseline's speed "
-        f"(99 % interval {timing.speedup_low:.3g} to {timing.speedup_high:.3g})"
-    )
-
-
-def why_untimed(candidate: Candidate, site: Site) -> str:
-    """Why a right candidate's speed cannot be measured on this host; empty where it can."""
-    if candidate.language is Language.TRITON and site.device.kind == "cpu":
-        missing = site.why_no_gpu or "the task is for the processor"
-        return f"Triton's interpreter checked it, which says nothing of its speed ({missing})"
-    return ""
-
-
-def _why_untimed(request: EvaluationRequest, site: Site, failure: CandidateFailure | None) -> str:
-    if failure is not None:
-        return f"the candidate did not pass ({failure.status.value})"
-    if request.tier.is_timed:
-        return why_untimed(request.candidate, site)
-    return f"the {request.tier.value} tier takes no times; profile does"
