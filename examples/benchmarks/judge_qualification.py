@@ -1,8 +1,8 @@
 """How often the judge calls a difference where there is none, and how often it finds a true one.
 
-Run `python examples/benchmarks/judge_qualification.py`; it prints one table. Each line is a kernel of about 10 us,
-100 us or 1 ms, judged whole (verified and timed, with fresh workers) against itself (A/A) or against a baseline that
-does a tenth more work. Limits: at most 1 % of A/A called, a true 1.10x called `faster` in 95 of 100.
+Run `python examples/benchmarks/judge_qualification.py`, on a GPU with `--language cuda`; it prints one table. Each line
+is a kernel of about 10 us, 100 us or 1 ms, judged whole (verified and timed, with fresh workers) against itself (A/A)
+or against a baseline that does a tenth more work. Limits: at most 1 % of A/A called, a true 1.10x called `faster` in 95 of 100.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from kernelguild.tools.tasks import load_task
 
 AA_LIMIT = 0.01
 FOUND_LIMIT = 0.95
-ELEMENTS = {"10us": 7000, "100us": 52_000, "1ms": 450_000}
 TASK = """\
 schema_version: 1
 name: smooth
+device: {device}
 reference: {{file: reference.py, function: smooth}}
-seed_implementation: {{file: seed.cpp, language: cpp}}
+seed_implementation: {{file: seed.txt, language: {language}}}
 entry: smooth
-symbols: {{n: {{min: 1, max: 1000000}}}}
+symbols: {{n: {{min: 1, max: 100000000}}}}
 inputs: [{{name: x, dtype: float32, shape: [n]}}]
 outputs: [{{name: y, dtype: float32, shape: [n]}}]
 shapes: [{{n: {elements}}}]
@@ -50,7 +50,48 @@ extern "C" int smooth(const float* x, float* y, int64_t n) {
     return 0;
 }
 """
-STEPS, MORE_STEPS = 20, 22
+CUDA_SOURCE = """\
+/* kernelguild: {steps: [{kernel: smooth, grid: ["cdiv(n, 256)"], block: [256]}]} */
+__global__ void smooth(const float* x, float* y, int64_t n) {
+    const int64_t i = blockIdx.x * 256ll + threadIdx.x;
+    if (i >= n) return;
+    const float value = x[i];
+    float result = value;
+    for (int step = 0; step < STEPS; ++step) result = fmaf(0.5f, result, value);
+    y[i] = result;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Form:
+    """The kernels of one language."""
+
+    language: Language
+    device: str
+    source: str
+    steps: int
+    """Of the candidate; the baseline of a true 1.10x takes a tenth more."""
+    elements: dict[str, int]
+
+    def text(self, steps: int) -> str:
+        return self.source.replace("STEPS", str(steps))
+
+    def write_task(self, folder: Path, kernel: str, steps: int) -> Task:
+        """The task with a baseline of so many steps."""
+        folder.mkdir()
+        (folder / "reference.py").write_text(REFERENCE, encoding="utf-8")
+        (folder / "seed.txt").write_text(self.text(steps), encoding="utf-8")
+        task = TASK.format(elements=self.elements[kernel], language=self.language.value, device=self.device)
+        (folder / "task.yaml").write_text(task, encoding="utf-8")
+        return load_task(folder / "task.yaml")
+
+
+KERNELS = ("10us", "100us", "1ms")
+FORMS = {
+    "cpp": Form(Language.CPP, "cpu", SOURCE, 20, dict(zip(KERNELS, (7000, 52_000, 450_000), strict=True))),
+    "cuda": Form(Language.CUDA, "cuda", CUDA_SOURCE, 400, dict(zip(KERNELS, (1 << 19, 7 << 20, 1 << 26), strict=True))),
+}
 
 
 @dataclass
@@ -87,43 +128,32 @@ class Line:
         )
 
 
-def source(steps: int) -> str:
-    return SOURCE.replace("STEPS", str(steps))
-
-
-def write_task(folder: Path, elements: int, steps: int) -> Task:
-    """The task with a baseline of so many steps."""
-    folder.mkdir()
-    (folder / "reference.py").write_text(REFERENCE, encoding="utf-8")
-    (folder / "seed.cpp").write_text(source(steps), encoding="utf-8")
-    (folder / "task.yaml").write_text(TASK.format(elements=elements), encoding="utf-8")
-    return load_task(folder / "task.yaml")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--aa", type=int, default=400, help="A/A verdicts of each kernel")
     parser.add_argument("--found", type=int, default=100, help="verdicts on a true 1.10x of each kernel")
-    parser.add_argument("--kernels", nargs="+", choices=list(ELEMENTS), default=list(ELEMENTS))
+    parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=list(KERNELS))
+    parser.add_argument("--language", choices=list(FORMS), default="cpp")
     given = parser.parse_args()
+    form = FORMS[given.language]
     print("kernel kind   verdicts   called   time, us  speedup  pairs  max  seconds    max")
     with tempfile.TemporaryDirectory() as folder, Bench(probe()) as bench:
         judge = Judge(bench, SystemClock())
         for kernel in given.kernels:
-            for kind, count, steps in (("A/A", given.aa, STEPS), ("1.10x", given.found, MORE_STEPS)):
+            for kind, count, steps in (("A/A", given.aa, form.steps), ("1.10x", given.found, form.steps * 11 // 10)):
                 if count == 0:
                     continue
-                task = write_task(Path(folder) / f"{kernel}-{steps}", ELEMENTS[kernel], steps)
+                task = form.write_task(Path(folder) / f"{kernel}-{steps}", kernel, steps)
                 line = Line(kernel, kind, task, Verdict.FASTER)
                 for _ in range(count):
-                    measure(judge, line)
+                    measure(judge, form, line)
                 print(line.text(), flush=True)
     print("load average", *(f"{load:.2f}" for load in os.getloadavg()))
 
 
-def measure(judge: Judge, line: Line) -> None:
+def measure(judge: Judge, form: Form, line: Line) -> None:
     """One whole verdict; its library is compiled once for all."""
-    candidate = Candidate(language=Language.CPP, source=source(STEPS))
+    candidate = Candidate(language=form.language, source=form.text(form.steps))
     request = EvaluationRequest(task=line.task, candidate=candidate, tier=Tier.PROFILE)
     start_s = time.perf_counter()
     evaluation = judge.evaluate(request, lambda progress: None).evaluation

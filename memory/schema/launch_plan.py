@@ -10,7 +10,7 @@ from .base import Record
 from .task import DType, Identifier
 
 PlanExpression = int | str
-"""An integer or an expression over the task's symbols and `device_sm_count`, such as `cdiv(rows, 4)`."""
+"""An integer or an expression over the task's symbols and `device.sm_count`, such as `cdiv(rows, 4)`."""
 Extents = Annotated[tuple[PlanExpression, ...], Field(min_length=1, max_length=3)]
 MAX_STEPS = 32
 MAX_TENSOR_MAP_RANK = 5

@@ -163,7 +163,7 @@ def test_a_wrong_cuda_kernel_is_found_and_the_judge_goes_on(
     ("old", "new", "words"),
     [
         ("block: [256]", "block: [256], arguments: [x, y, n, n]", "takes 3 arguments; the plan gives more"),
-        ("block: [256]", "block: [256], arguments: [x, n, n]", "argument 1 takes 8 bytes"),
+        ("block: [256]", "block: [256], arguments: [x, n, n]", "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("block: [256]", "block: [256], shared_bytes: 1000000", "1000000 bytes of dynamic shared memory"),
     ],
 )
