@@ -1,4 +1,5 @@
-"""The one closed expression grammar: integers, symbols, `+ - * // %`, comparisons, `min`, `max`, `cdiv`.
+"""The one closed expression grammar: integers, symbols, `+ - * // %`, comparisons, `min`, `max`, `cdiv`,
+`next_power_of_2`.
 
 It serves shapes, FLOP counts, launch plans and every other place where a file computes a number from symbols.
 """
@@ -17,12 +18,17 @@ MAX_EXPRESSION_CHARS = 300
 MAX_MAGNITUDE = 2**62
 SM_COUNT = "device.sm_count"
 """Streaming multiprocessors of the GPU: known to launch plans alone."""
-ALLOWED = "integers, symbols, + - * // %, == != < <= > >=, min(), max(), cdiv() and parentheses"
+ALLOWED = "integers, symbols, + - * // %, == != < <= > >=, min(), max(), cdiv(), next_power_of_2(), parentheses"
 
 
 def cdiv(numerator: int, denominator: int) -> int:
     """Division rounded up."""
     return -(-numerator // denominator)
+
+
+def next_power_of_2(value: int) -> int:
+    """The least power of two that is not below the value; 1 for what is below 1."""
+    return 1 << max(0, value - 1).bit_length()
 
 
 _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -44,6 +50,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., int], int, int]] = {
     "min": (min, 1, 16),
     "max": (max, 1, 16),
     "cdiv": (cdiv, 2, 2),
+    "next_power_of_2": (next_power_of_2, 1, 1),
 }
 
 

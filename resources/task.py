@@ -94,7 +94,8 @@ kernelguild:
   scratch: [{{name: partial, dtype: float32, shape: [1024], zeroed: true}}]   # optional device memory for one call
   steps:                       # launched in this order
     - kernel: my_kernel
-      grid: [cdiv(1000, 4)]    # expressions: + - * // %, comparisons, min, max, cdiv, symbols, device.sm_count
+      grid: ["cdiv(1000, 4)"]  # expressions over symbols and device.sm_count: + - * // %, comparisons, min, max,
+                               # cdiv, next_power_of_2; inside [...] quote one that holds a comma
       block: [256]             # cuda; also shared_bytes (dynamic), cluster
       arguments: [{names.split(",")[0].strip()}, 1000]  # default: inputs, parameters, outputs, scratch, symbols
       when: 1                  # optional condition: the step is left out where it is 0

@@ -16,6 +16,7 @@ from kernelguild.memory.expressions import parse, resolve
         ("7", 7),
         ("rows * cols + 1", 13),
         ("cdiv(cols, 3) - -2", 4),
+        ("next_power_of_2(rows) + next_power_of_2(cols) + next_power_of_2(0)", 9),
         ("max(rows, cols, 10) // 4 % 2", 0),
         ("(rows < cols) + (rows == 3) + (cols != 4)", 2),
     ],

@@ -22,6 +22,8 @@ def artifacts_of(built: Built | None, deep: Examined | None) -> tuple[tuple[Arti
     if built is not None and built.device_code is not None:
         for number, module in enumerate(built.device_code.modules):
             files.append((f"module{number}.cubin", "application/octet-stream", module))
+        for number, text in enumerate(built.ptx):
+            files.append((f"module{number}.ptx", "text/plain", text))
     files = [file for file in files if len(file[2]) <= MAX_ARTIFACT_BYTES]
     if deep is not None and deep.raw:
         files.append(("ncu.csv", "text/csv", deep.raw))

@@ -41,6 +41,8 @@ FOLDER_PREFIX = f"kernelguild-judge-{os.getuid()}-"
 SETTLING_S = 60
 """A younger folder may not be locked by its owner yet."""
 OUTPUT_LIMIT_BYTES = 64 << 20
+OWN_ENVIRONMENT = {"interpreter": {"TRITON_INTERPRET": "1"}}
+"""Triton decides when it is imported whether it compiles or interprets."""
 MANY_TASKS = 64
 COMPILER_MEMORY_BYTES = min(4 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
 CUDA_MEMORY_BYTES = 4 << 30
@@ -87,7 +89,8 @@ class Bench:
             **child_environment(os.environ), "LC_ALL": "C.UTF-8", "HOME": str(self.folder), "OMP_WAIT_POLICY": "passive"
         }  # fmt: skip
         self._zygotes: dict[Preload, Zygote] = {
-            name: Zygote(name, environment, isolation.layers) for name in get_args(Preload)
+            name: Zygote(name, {**environment, **OWN_ENVIRONMENT.get(name, {})}, isolation.layers)
+            for name in get_args(Preload)
         }
         self._launchers = Launchers(self._launcher)
 

@@ -101,6 +101,10 @@ class DeviceCode:
         maps = [self._tensor_map(entry, signature, values) for entry in self.plan.tensor_maps]
         return {"steps": steps, "scratch": self._scratch(values), "maps": maps}
 
+    def uncompiled(self) -> DeviceCode:
+        """The plan alone: for an interpreter, which runs the source."""
+        return DeviceCode(self.plan, ())
+
     def _tensor_map(self, entry: TensorMap, signature: Signature, values: Mapping[str, int]) -> dict[str, object]:
         where = f"tensor_maps: {entry.name}"
         tensors = signature.named_tensors
@@ -244,7 +248,10 @@ def _value(text: PlanExpression, values: Mapping[str, int], where: str, known: M
         return parse(text).evaluate(values)
     except ExpressionError as error:
         names = ", ".join(sorted(known or values))
-        raise ConfigError(f"launch plan: {where}: {error}" + (f" (names: {names})" if known else "")) from None
+        hint = f" (names: {names})" if known else ""
+        if str(text).count("(") != str(text).count(")"):
+            hint += "; YAML splits [...] at commas: put an expression that holds one in quotes"
+        raise ConfigError(f"launch plan: {where}: {error}{hint}") from None
 
 
 def _position(names: Sequence[str], name: str, where: str) -> int:

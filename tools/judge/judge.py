@@ -44,7 +44,8 @@ from .extension.headers import HeaderStore
 from .extension.store import ExtensionStore
 from .failure import CandidateFailure, clean
 from .gpu import Gpu
-from .languages import RUNNERS
+from .interpreted import fits_interpreter, interpretable, patient, right_message
+from .languages import RUNNERS, is_interpreted
 from .lint import lint
 from .peaks import Peaks, measured_peaks
 from .place import Host, Place
@@ -52,6 +53,7 @@ from .problem import Problem, Shape, open_problem
 from .request import EvaluationRequest, Judged, Progress
 from .statistics import Ratio, verdict_of
 from .timing import Timer
+from .trial import CallLimits
 from .verify import Verifier
 from .version import JUDGE_VERSION
 
@@ -72,6 +74,8 @@ class Job:
     shapes: list[Shape]
     """The timed ones, then hidden ones drawn for this evaluation alone."""
     generator: torch.Generator
+    fits: Callable[[Shape], bool] | None = None
+    """Which shapes can run where Triton's interpreter runs them; None where all do."""
 
     @property
     def timed_shapes(self) -> list[Shape]:
@@ -141,8 +145,9 @@ class Judge:
         place = self._place(site.device.kind)
         problem = self._problem(request.task, place)
         generator = _fresh_generator()
-        shapes = problem.shapes(generator)
-        return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator)
+        fits = fits_interpreter(request.candidate, problem, place)
+        shapes = problem.shapes(generator, fits)
+        return Job(request.task, request.candidate, request.tier, site, place, problem, shapes, generator, fits)
 
     def _climb(self, request: EvaluationRequest, seen: Findings, report: Report) -> None:
         """Go up the tiers until the asked one is reached or the candidate fails."""
@@ -172,14 +177,21 @@ class Judge:
             self._bench.seat(program, job.place, job.size_bytes).close()
             return None
         report(Progress(done=1, total=10, message="checking correctness"))
-        verifier = Verifier(self._bench, job.task, job.problem, job.place, job.shapes)
+        verifier = self._verifier(job, built)
         seen.shapes = verifier.verify(
             program,
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
         conduct = Conduct(self._bench, job.task, job.problem, job.place)
-        seen.noticed = conduct.noticed(program, job.shapes[0], verifier.precision.findings())
+        seen.noticed = conduct.noticed(program, verifier.shapes[0], verifier.precision.findings())
         return program
+
+    def _verifier(self, job: Job, built: Built) -> Verifier:
+        shapes, limits = job.shapes, CallLimits.of(job.task.constraints)
+        if job.fits is not None:
+            shapes = interpretable(shapes, job.fits, built.why_not_interpreted)
+            limits = patient(limits)
+        return Verifier(self._bench, job.task, job.problem, job.place, shapes, limits)
 
     def _stop_before_running(self, job: Job) -> None:
         language = job.candidate.language.value
@@ -279,7 +291,9 @@ class Judge:
         return self._extensions.complete(built, self._program(job, candidate, built), job.place)
 
     def _program(self, job: Job, candidate: Candidate, built: Built) -> Program:
-        task = job.task
+        task, code = job.task, built.device_code
+        if code is not None and is_interpreted(candidate.language, job.place.kind):
+            code = code.uncompiled()
         return Program(
             language=candidate.language,
             target=check(built),
@@ -288,7 +302,7 @@ class Judge:
             constraints=task.constraints,
             init_inputs=tuple(job.problem.init_inputs),
             construction_seed=job.problem.construction_seed,
-            device_code=built.device_code,
+            device_code=code,
         )
 
     def _conclude(
@@ -312,7 +326,7 @@ class Judge:
             judge_version=JUDGE_VERSION,
             tier=request.tier,
             status=status,
-            message=clean(failure.message) if failure else _praise(request.tier, timing, seen.suspicions),
+            message=clean(failure.message) if failure else _praise(request, seen, timing),
             compile=seen.built.report if seen.built else None,
             shapes=tuple(shapes),
             timing=timing or UnavailableTiming(reason=_why_untimed(request, seen.site, failure)),
@@ -359,11 +373,12 @@ def _noticed(seen: Findings, failure: CandidateFailure | None) -> tuple[Finding,
     return (*seen.noticed, *seen.suspicions, *(seen.deep.remarks if seen.deep else ()))
 
 
-def _praise(tier: Tier, timing: MeasuredTiming | None, suspicions: tuple[Finding, ...]) -> str:
+def _praise(request: EvaluationRequest, seen: Findings, timing: MeasuredTiming | None) -> str:
     if timing is None:
-        return "it compiles and loads" if tier is Tier.COMPILE else "every output is right at every shape"
-    if suspicions:
-        return f"every output is right, but the time is not to be believed: {suspicions[0].evidence}"
+        right = right_message(request.candidate.language, seen.site.device.kind, seen.shapes)
+        return "it compiles and loads" if request.tier is Tier.COMPILE else right
+    if seen.suspicions:
+        return f"every output is right, but the time is not to be believed: {seen.suspicions[0].evidence}"
     return (
         f"correct; {timing.speedup:.3g} times the baseline's speed "
         f"(99 % interval {timing.speedup_low:.3g} to {timing.speedup_high:.3g})"

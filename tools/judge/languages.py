@@ -45,3 +45,9 @@ RUNNERS: dict[tuple[Language, DeviceKind], Runner] = {
     (Language.CUDA, "cuda"): Runner("launcher", "cuda"),
 }
 """A pair that is not here cannot run: C++ on a GPU, CUDA without one."""
+
+
+def is_interpreted(language: Language, place: DeviceKind) -> bool:
+    """Whether a candidate runs in Triton's interpreter: right or wrong, but neither fast nor at large shapes."""
+    runner = RUNNERS.get((language, place))
+    return runner is not None and runner.kind == "interpreter"

@@ -18,7 +18,7 @@ class Place(Protocol):
 
     @property
     def sm_count(self) -> int:
-        """Streaming multiprocessors; 0 where there are none."""
+        """Streaming multiprocessors; a host counts as one."""
         ...
 
     @property
@@ -47,7 +47,7 @@ class Host:
     """The processor. Its caches stay as they are: the judge has just written the inputs, as any caller would have."""
 
     kind: DeviceKind = "cpu"
-    sm_count = 0
+    sm_count = 1
     arch = ""
 
     def arena(self, size_bytes: int) -> Arena:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -24,9 +24,9 @@ from ...memory.schema import (
 )
 from .arena import TensorPlan, required_bytes
 from .cases import CASES, DECLARED, draw, reseed, wide
+from .extents import draw_extent, round_up, smaller_symbols
 
 HIDDEN_SHAPES = 3
-HIDDEN_LIMIT = 257
 HIDDEN_BYTES = 256 << 20
 DTYPE_NAMES = {getattr(torch, name): name for name in (
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
@@ -86,8 +86,12 @@ Parameters = tuple[torch.Tensor, ...]
 class Problem(Protocol):
     """The two forms of a task behind one face."""
 
-    def shapes(self, generator: torch.Generator) -> list[Shape]:
-        """The timed shapes, then hidden ones drawn with `generator`."""
+    def shapes(self, generator: torch.Generator, fits: Callable[[Shape], bool] | None = None) -> list[Shape]:
+        """The timed shapes, then hidden ones drawn with `generator`.
+
+        Args:
+            fits: what this host can run; hidden shapes are drawn smaller until they fit, where the task allows it.
+        """
         ...
 
     def cases(self, shape: Shape) -> Sequence[str]:
@@ -141,9 +145,9 @@ class FunctionProblem:
         accepted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
         self._symbol_names = [name for name in task.symbols if name in accepted]
 
-    def shapes(self, generator: torch.Generator) -> list[Shape]:
+    def shapes(self, generator: torch.Generator, fits: Callable[[Shape], bool] | None = None) -> list[Shape]:
         timed = [Shape(self._resolve(shape), hidden=False) for shape in self._task.shapes]
-        hidden = [Shape(self._resolve(symbols), hidden=True) for symbols in self._hidden(generator)]
+        hidden = self._hidden(generator) if fits is None else self._small(generator, fits)
         known = [shape.symbols for shape in timed]
         limit = max(HIDDEN_BYTES, *(self._bytes(shape) for shape in timed))
         return timed + [shape for shape in hidden if shape.symbols not in known and self._bytes(shape) <= limit]
@@ -204,17 +208,33 @@ class FunctionProblem:
             raise ConfigError(f"task {self._task.name}: {error}") from None
         return {name: resolved[name] for name in self._task.symbols}
 
-    def _hidden(self, generator: torch.Generator) -> list[dict[str, int]]:
+    @property
+    def _domains(self) -> dict[str, SymbolDomain]:
+        return {name: domain for name, domain in self._task.symbols.items() if isinstance(domain, SymbolDomain)}
+
+    def _hidden(self, generator: torch.Generator) -> list[Shape]:
         """The smallest shape, and ragged ones: extents that the candidate could not have been written for."""
-        domains = {name: domain for name, domain in self._task.symbols.items() if isinstance(domain, SymbolDomain)}
-        if not domains:
+        if not self._domains:
             return []
-        smallest = {name: _round_up(domain.min, domain.multiple_of) for name, domain in domains.items()}
+        smallest = {name: round_up(domain.min, domain.multiple_of) for name, domain in self._domains.items()}
         drawn = [
-            {name: _draw_extent(domain, generator) for name, domain in domains.items()}
+            {name: draw_extent(domain, generator) for name, domain in self._domains.items()}
             for _ in range(HIDDEN_SHAPES - 1)
         ]
-        return [smallest, *drawn]
+        return [Shape(self._resolve(symbols), hidden=True) for symbols in (smallest, *drawn)]
+
+    def _small(self, generator: torch.Generator, fits: Callable[[Shape], bool]) -> list[Shape]:
+        """The hidden shapes, and the timed ones with as few extents made smaller as it takes."""
+        large = [*(shape.symbols for shape in self._hidden(generator)), *self._task.shapes]
+        drawn: list[Shape] = []
+        for symbols in large:
+            for smaller in smaller_symbols(symbols, self._domains, generator):
+                shape = Shape(self._resolve(smaller), hidden=True)
+                if fits(shape):
+                    if shape not in drawn:
+                        drawn.append(shape)
+                    break
+        return drawn
 
 
 class KernelBenchProblem:
@@ -236,7 +256,7 @@ class KernelBenchProblem:
             for position, output in enumerate(outputs)
         )
 
-    def shapes(self, generator: torch.Generator) -> list[Shape]:
+    def shapes(self, generator: torch.Generator, fits: Callable[[Shape], bool] | None = None) -> list[Shape]:
         return [Shape({}, hidden=False)]
 
     def cases(self, shape: Shape) -> Sequence[str]:
@@ -339,17 +359,3 @@ def _randomised(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tenso
         return tensor.clone()
     noise, shift = (torch.rand(tensor.shape, generator=generator, device=generator.device) for _ in range(2))
     return (tensor * (0.75 + 0.5 * noise) + 0.05 * shift).to(tensor.dtype)
-
-
-def _round_up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple
-
-
-def _draw_extent(domain: SymbolDomain, generator: torch.Generator) -> int:
-    """A multiple within the domain, odd multiples preferred: tails are where kernels break."""
-    low = _round_up(domain.min, domain.multiple_of) // domain.multiple_of
-    high = max(low, min(domain.max, max(HIDDEN_LIMIT, domain.min)) // domain.multiple_of)
-    value = int(torch.randint(low, high + 1, (1,), generator=generator))
-    if value % 2 == 0 and value > low:
-        value -= 1
-    return value * domain.multiple_of

@@ -31,6 +31,7 @@ class Verifier:
     place: Place
     shapes: list[Shape]
     """The timed shapes, then the hidden ones."""
+    limits: CallLimits
     precision: PrecisionWatch = field(default_factory=PrecisionWatch)
 
     def verify(self, program: Program, report: Callable[[int, int], None]) -> list[ShapeResult]:
@@ -42,13 +43,12 @@ class Verifier:
         Raises:
             CandidateFailure: at the first case that fails.
         """
-        limits = CallLimits.of(self.task.constraints)
         results = []
         size = max(required_bytes(self.problem.signature(shape).tensors) for shape in self.shapes)
         with self.bench.seat(program, self.place, size) as seat:
             for position, shape in enumerate(self.shapes):
                 parameters = self.problem.draw_parameters()
-                trial = Trial(seat, self.problem.signature(shape), shape, parameters, limits)
+                trial = Trial(seat, self.problem.signature(shape), shape, parameters, self.limits)
                 results.append(self._check_shape(trial, shape, parameters, position))
                 report(position + 1, len(self.shapes))
         return results

@@ -29,6 +29,8 @@ PRELOADED: dict[str, tuple[str, ...]] = {
     "native": ("cpp", "empty"),
     "torch": ("pytorch", "extension"),
     "cuda": ("launcher", "nvrtc"),
+    "triton": ("triton_compiler",),
+    "interpreter": ("interpreter",),
 }
 """The programs that a zygote imports for all its workers, who may be unable to read the interpreter; none computes."""
 MAX_DESCRIPTORS = 4096

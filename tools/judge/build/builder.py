@@ -10,6 +10,7 @@ from .built import Built, Compiler, Order
 from .cpp import CppCompiler
 from .cuda import CudaCompiler
 from .pytorch import PytorchCompiler
+from .triton import TritonCompiler
 
 KNOWN_BUILDS = 64
 
@@ -26,6 +27,7 @@ class Builder:
             Language.CPP: CppCompiler(self.bench),
             Language.PYTORCH: PytorchCompiler(self.bench),
             Language.CUDA: CudaCompiler(self.bench),
+            Language.TRITON: TritonCompiler(self.bench),
         }
 
     def build(self, order: Order) -> Built:

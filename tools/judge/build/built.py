@@ -49,6 +49,10 @@ class Built:
     message: str = "compiled"
     device_code: DeviceCode | None = None
     """cuda, triton: what the judge's launcher loads."""
+    ptx: tuple[bytes, ...] = ()
+    """triton: the virtual assembly of each module."""
+    why_not_interpreted: str = ""
+    """triton: why the interpreter's word on it would be worth nothing; empty where it can be trusted."""
 
 
 class Compiler(Protocol):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import mmap
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import torch
 from ..extension.ghost import Ghost
 from ..extension.recorder import MODULE_WORD, Recorder
 from ..worker_spec import EXIT_DTYPE, EXIT_PARAMETERS, EXIT_SHAPE, WorkerSpec
+from .python_file import execute
 from .serving import Call, Layout, give_up
 
 with contextlib.suppress(ImportError):  # the CUDA driver's bindings, which only hosts with a GPU need
@@ -126,18 +125,6 @@ def _map(spec: WorkerSpec, shared: int) -> torch.Tensor:
         return torch.frombuffer(mmap.mmap(shared, spec.shared_bytes), dtype=torch.uint8)
     torch.cuda.synchronize()
     return as_bytes(map_shared(shared, spec.shared_bytes), spec.shared_bytes)
-
-
-def execute(path: str) -> dict[str, Any]:
-    """Run the candidate's file as a module that tools such as inspect and torch can find."""
-    specification = importlib.util.spec_from_file_location("candidate", path)
-    if specification is None or specification.loader is None:
-        raise ImportError(f"{path} cannot be imported")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["candidate"] = module
-    sys.path.insert(0, str(Path(path).parent))
-    specification.loader.exec_module(module)
-    return vars(module)
 
 
 def load(spec: WorkerSpec, shared: int) -> PytorchProgram:
