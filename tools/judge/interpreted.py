@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ...memory.errors import ConfigError, UnavailableError
 from ...memory.expressions import SM_COUNT
 from ...memory.schema import Candidate, DeviceKind, Language, LaunchPlan, ShapeResult
-from .device_code import resolve_steps
+from .device_code import DeviceCode, resolve_steps
 from .languages import is_interpreted
 from .place import Place
 from .plan_text import read_plan
@@ -70,6 +70,11 @@ def interpretable(shapes: list[Shape], fits: Callable[[Shape], bool], why_not: s
             f"more than {MAX_ELEMENTS} elements, which Triton's interpreter would not finish: it needs a GPU"
         )
     return kept
+
+
+def code_to_run(code: DeviceCode | None, language: Language, kind: DeviceKind) -> DeviceCode | None:
+    """The device code that a program runs: in the interpreter, the plan alone."""
+    return code.uncompiled() if code is not None and is_interpreted(language, kind) else code
 
 
 def patient(limits: CallLimits) -> CallLimits:

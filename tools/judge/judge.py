@@ -44,8 +44,8 @@ from .extension.headers import HeaderStore
 from .extension.store import ExtensionStore
 from .failure import CandidateFailure, clean
 from .gpu import Gpu
-from .interpreted import fits_interpreter, interpretable, patient, right_message
-from .languages import RUNNERS, is_interpreted
+from .interpreted import code_to_run, fits_interpreter, interpretable, patient, right_message
+from .languages import RUNNERS
 from .lint import lint
 from .peaks import Peaks, measured_peaks
 from .place import Host, Place
@@ -291,9 +291,7 @@ class Judge:
         return self._extensions.complete(built, self._program(job, candidate, built), job.place)
 
     def _program(self, job: Job, candidate: Candidate, built: Built) -> Program:
-        task, code = job.task, built.device_code
-        if code is not None and is_interpreted(candidate.language, job.place.kind):
-            code = code.uncompiled()
+        task = job.task
         return Program(
             language=candidate.language,
             target=check(built),
@@ -302,7 +300,7 @@ class Judge:
             constraints=task.constraints,
             init_inputs=tuple(job.problem.init_inputs),
             construction_seed=job.problem.construction_seed,
-            device_code=code,
+            device_code=code_to_run(built.device_code, candidate.language, job.place.kind),
         )
 
     def _conclude(
