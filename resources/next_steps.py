@@ -52,16 +52,23 @@ def next_steps(evaluation: Evaluation, language: Language) -> tuple[str, ...]:
     if evaluation.status is Status.PASSED:
         return (_after_passed(evaluation, language),)
     if evaluation.status in NOT_ABOUT_THE_CANDIDATE:
-        return (f"This says nothing about the source: call {evaluation.tier.value} again with the same source.",)
-    cure = f"{_cure(evaluation)}, then call {evaluation.tier.value} again with the corrected source."
+        return (f"This says nothing about the source: call {_tool(evaluation.tier)} again with the same source.",)
+    cure = f"{_cure(evaluation)}, then call {_tool(evaluation.tier)} again with the corrected source."
     if evaluation.status in _SIGNATURE_MATTERS:
         return (cure, f"The signature that the judge calls stands in task://{evaluation.task_id}.")
     return (cure,)
 
 
+def _tool(tier: Tier) -> str:
+    return "profile with depth=deep" if tier is Tier.DEEP else tier.value
+
+
 def _after_passed(evaluation: Evaluation, language: Language) -> str:
     if evaluation.tier is Tier.COMPILE:
         return "It compiles. Call verify with the same source and task to check that it is right."
+    on_gpu = evaluation.device.kind == "cuda"
+    if language is Language.TRITON and not on_gpu:
+        return "It is correct as far as Triton's interpreter shows; its speed shows on a host with a GPU only."
     if evaluation.tier is Tier.VERIFY:
         return "It is correct. Call profile with the same source and task to measure its speedup."
     ideas = _TRY_NEXT[language]

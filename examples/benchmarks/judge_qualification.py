@@ -2,7 +2,8 @@
 
 Run `python examples/benchmarks/judge_qualification.py`, on a GPU with `--language cuda`; it prints one table. Each line
 is a kernel of about 10 us, 100 us or 1 ms, judged whole (verified and timed, with fresh workers) against itself (A/A)
-or against a baseline that does a tenth more work. Limits: at most 1 % of A/A called, a true 1.10x called `faster` in 95 of 100.
+or against a baseline that does a tenth more work. Limits: at most 1 % of A/A called, a true 1.10x called
+`faster` in 95 of 100.
 """
 
 from __future__ import annotations

@@ -25,8 +25,7 @@ from .build.built import Built
 from .deep.examination import Examined
 from .device import Site
 from .failure import CandidateFailure, clean
-from .interpreted import interpreted_message
-from .languages import is_interpreted
+from .interpreted import right_message
 from .request import EvaluationRequest, Judged
 from .statistics import Ratio, verdict_of
 from .version import JUDGE_VERSION
@@ -115,8 +114,7 @@ def _praise(request: EvaluationRequest, seen: Seen, timing: MeasuredTiming | Non
     if timing is None:
         if request.tier is Tier.COMPILE:
             return "it compiles and loads"
-        interpreted = is_interpreted(request.candidate.language, seen.site.device.kind)
-        return interpreted_message(seen.shapes) if interpreted else "every output is right at every shape"
+        return right_message(request.candidate.language, seen.site.device.kind, seen.shapes)
     if seen.suspicions:
         return f"every output is right, but the time is not to be believed: {seen.suspicions[0].evidence}"
     return (

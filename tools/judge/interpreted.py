@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...memory.errors import ConfigError, UnavailableError
 from ...memory.expressions import SM_COUNT
-from ...memory.schema import Candidate, Language, LaunchPlan, ShapeResult
-from .device_code import resolve_steps
+from ...memory.schema import Candidate, DeviceKind, Language, LaunchPlan, ShapeResult
+from .device_code import DeviceCode, resolve_steps
 from .languages import is_interpreted
 from .place import Place
 from .plan_text import read_plan
 from .problem import Problem, Shape
+from .trial import CallLimits
 
 MAX_INSTANCES = 200
 MAX_ELEMENTS = 1 << 20
@@ -71,8 +72,20 @@ def interpretable(shapes: list[Shape], fits: Callable[[Shape], bool], why_not: s
     return kept
 
 
-def interpreted_message(results: list[ShapeResult]) -> str:
-    """What was checked, and what was not."""
+def code_to_run(code: DeviceCode | None, language: Language, kind: DeviceKind) -> DeviceCode | None:
+    """The device code that a program runs: in the interpreter, the plan alone."""
+    return code.uncompiled() if code is not None and is_interpreted(language, kind) else code
+
+
+def patient(limits: CallLimits) -> CallLimits:
+    """The limits of a call in the interpreter."""
+    return replace(limits, call_s=max(limits.call_s, CALL_TIMEOUT_S))
+
+
+def right_message(language: Language, kind: DeviceKind, results: list[ShapeResult]) -> str:
+    """What was checked and found right, and what was not checked."""
+    if not is_interpreted(language, kind):
+        return "every output is right at every shape"
     timed = sum(not result.hidden for result in results)
     small = f"every output is right at {len(results)} small shapes in Triton's interpreter"
     if timed:

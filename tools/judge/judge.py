@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -36,8 +36,8 @@ from .extension.headers import HeaderStore
 from .extension.store import ExtensionStore
 from .failure import CandidateFailure
 from .gpu import Gpu
-from .interpreted import CALL_TIMEOUT_S, fits_interpreter, interpretable
-from .languages import RUNNERS, is_interpreted
+from .interpreted import code_to_run, fits_interpreter, interpretable, patient
+from .languages import RUNNERS
 from .lint import lint
 from .peaks import Peaks, measured_peaks
 from .place import Host, Place
@@ -166,14 +166,14 @@ class Judge:
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
         conduct = Conduct(self._bench, job.task, job.problem, job.place)
-        seen.noticed = conduct.noticed(program, job.shapes[0], verifier.precision.findings())
+        seen.noticed = conduct.noticed(program, verifier.shapes[0], verifier.precision.findings())
         return program
 
     def _verifier(self, job: Job, built: Built) -> Verifier:
         shapes, limits = job.shapes, CallLimits.of(job.task.constraints)
         if job.fits is not None:
             shapes = interpretable(shapes, job.fits, built.why_not_interpreted)
-            limits = replace(limits, call_s=max(limits.call_s, CALL_TIMEOUT_S))
+            limits = patient(limits)
         return Verifier(self._bench, job.task, job.problem, job.place, shapes, limits)
 
     def _stop_before_running(self, job: Job) -> None:
@@ -274,9 +274,7 @@ class Judge:
         return self._extensions.complete(built, self._program(job, candidate, built), job.place)
 
     def _program(self, job: Job, candidate: Candidate, built: Built) -> Program:
-        task, code = job.task, built.device_code
-        if code is not None and is_interpreted(candidate.language, job.place.kind):
-            code = code.uncompiled()
+        task = job.task
         return Program(
             language=candidate.language,
             target=check(built),
@@ -285,7 +283,7 @@ class Judge:
             constraints=task.constraints,
             init_inputs=tuple(job.problem.init_inputs),
             construction_seed=job.problem.construction_seed,
-            device_code=code,
+            device_code=code_to_run(built.device_code, candidate.language, job.place.kind),
         )
 
 

@@ -8,7 +8,7 @@ from ....memory.schema import Language, Status, content_id
 from ..bench import Bench, remove_tree
 from .built import Built, Compiler, Order
 from .cpp import CppCompiler
-from .cuda import CudaCompiler
+from .cuda import CudaCompiler, checked
 from .pytorch import PytorchCompiler
 from .triton import TritonCompiler
 
@@ -37,7 +37,7 @@ class Builder:
         known = self._cache.pop(key, None)
         if known is not None:
             self._cache[key] = known
-            return replace(known, report=known.report.model_copy(update={"cached": True}))
+            return checked(replace(known, report=known.report.model_copy(update={"cached": True})), order)
         built = compiler.compile(order)
         if built.status is not Status.TIMEOUT:
             self._cache[key] = built

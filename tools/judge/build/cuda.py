@@ -83,6 +83,17 @@ class CudaCompiler:
         )
 
 
+def checked(built: Built, order: Order) -> Built:
+    """A build from before, if its plan fits this order's shapes too: the hidden ones are new each time."""
+    if built.device_code is None:
+        return built
+    try:
+        check_launches(built.device_code.plan, order.calls, order.sm_count)
+    except ConfigError as error:
+        return plan_failure(str(error), built.report.command, 0.0)
+    return built
+
+
 def plan_failure(message: str, command: str, duration_s: float) -> Built:
     """A launch plan that does not fit is a compile error like any other."""
     report = CompileReport(ok=False, command=command, diagnostics=message, duration_s=duration_s)
@@ -100,7 +111,11 @@ def _conclude(
     *,
     timed_out: bool,
 ) -> Built:
-    kernels: tuple[KernelResources, ...] = resources(text, arch) if code is not None else ()
+    kernels: tuple[KernelResources, ...] = ()
+    if code is not None:
+        names = {variant.function: kernel for kernel, variant in code.named.items()}
+        found = resources(text, arch)
+        kernels = tuple(entry.model_copy(update={"kernel": names.get(entry.kernel, entry.kernel)}) for entry in found)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("ptxas", "ptxas info"))]
     diagnostics, truncated = shorten("\n".join(lines).strip())
     report = CompileReport(
