@@ -71,9 +71,8 @@ class Form:
     language: Language
     device: str
     source: str
-    steps: int
-    """Of the candidate; the baseline of a true 1.10x takes a tenth more."""
-    elements: dict[str, int]
+    sizes: dict[str, tuple[int, int]]
+    """Elements and steps of each kernel; the baseline of a true 1.10x takes a tenth more steps."""
 
     def text(self, steps: int) -> str:
         return self.source.replace("STEPS", str(steps))
@@ -83,15 +82,17 @@ class Form:
         folder.mkdir()
         (folder / "reference.py").write_text(REFERENCE, encoding="utf-8")
         (folder / "seed.txt").write_text(self.text(steps), encoding="utf-8")
-        task = TASK.format(elements=self.elements[kernel], language=self.language.value, device=self.device)
+        task = TASK.format(elements=self.sizes[kernel][0], language=self.language.value, device=self.device)
         (folder / "task.yaml").write_text(task, encoding="utf-8")
         return load_task(folder / "task.yaml")
 
 
 KERNELS = ("10us", "100us", "1ms")
+CPP_SIZES = ((7000, 20), (52_000, 20), (450_000, 20))
+CUDA_SIZES = ((1 << 20, 260), (1 << 20, 2600), (1 << 20, 26_000))
 FORMS = {
-    "cpp": Form(Language.CPP, "cpu", SOURCE, 20, dict(zip(KERNELS, (7000, 52_000, 450_000), strict=True))),
-    "cuda": Form(Language.CUDA, "cuda", CUDA_SOURCE, 400, dict(zip(KERNELS, (1 << 19, 7 << 20, 1 << 26), strict=True))),
+    "cpp": Form(Language.CPP, "cpu", SOURCE, dict(zip(KERNELS, CPP_SIZES, strict=True))),
+    "cuda": Form(Language.CUDA, "cuda", CUDA_SOURCE, dict(zip(KERNELS, CUDA_SIZES, strict=True))),
 }
 
 
@@ -141,20 +142,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Bench(probe()) as bench:
         judge = Judge(bench, SystemClock())
         for kernel in given.kernels:
-            for kind, count, steps in (("A/A", given.aa, form.steps), ("1.10x", given.found, form.steps * 11 // 10)):
+            own = form.sizes[kernel][1]
+            for kind, count, steps in (("A/A", given.aa, own), ("1.10x", given.found, own * 11 // 10)):
                 if count == 0:
                     continue
                 task = form.write_task(Path(folder) / f"{kernel}-{steps}", kernel, steps)
                 line = Line(kernel, kind, task, Verdict.FASTER)
                 for _ in range(count):
-                    measure(judge, form, line)
+                    measure(judge, form.language, form.text(own), line)
                 print(line.text(), flush=True)
     print("load average", *(f"{load:.2f}" for load in os.getloadavg()))
 
 
-def measure(judge: Judge, form: Form, line: Line) -> None:
+def measure(judge: Judge, language: Language, source: str, line: Line) -> None:
     """One whole verdict; its library is compiled once for all."""
-    candidate = Candidate(language=form.language, source=form.text(form.steps))
+    candidate = Candidate(language=language, source=source)
     request = EvaluationRequest(task=line.task, candidate=candidate, tier=Tier.PROFILE)
     start_s = time.perf_counter()
     evaluation = judge.evaluate(request, lambda progress: None).evaluation
