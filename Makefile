@@ -57,8 +57,8 @@ $(VENV)/.installed: $(INPUTS) | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	@echo "Installing the checks' and tests' own tools into $(VENV), once. Downloads: 100 MB."
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,dev]'
+	@echo "Installing the checks' and tests' own tools into $(VENV), once. Downloads: 400 MB."
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,triton,cuda,dev]'
 	touch $@
 
 $(NODE)/node_modules/.installed: $(NODE)/package.json $(NODE)/package-lock.json | $(VENV)/.installed-dev

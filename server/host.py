@@ -14,6 +14,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..memory.database import DATABASE_NAME
+from ..memory.errors import UnavailableError
+from ..tools.judge.deep.ncu import PATTERNS as NCU_PATTERNS
+from ..tools.judge.deep.sanitizer import PATTERNS as SANITIZER_PATTERNS
+from ..tools.judge.deep.tool import find_tool
 from ..tools.judge.environment import may_run_unconfined
 from ..tools.judge.languages import CXX
 from ..tools.judge.probe import probe
@@ -48,7 +52,12 @@ def examine(home: Path) -> list[Check]:
         Check("cores", f"{len(os.sched_getaffinity(0))} usable"),
         _compiler(),
         _package("torch", "the judge computes references with it: install kernelguild[torch]"),
-        _package("triton", "no part of this version needs it: pip install 'kernelguild[triton]' for later ones"),
+        _package("triton", "needed for triton kernels only: pip install 'kernelguild[triton]'"),
+        _package("cuda-bindings", "needed for cuda and triton kernels only: pip install 'kernelguild[cuda]'", "cuda"),
+        _tool("ncu", NCU_PATTERNS, "needed for deep profiles on a GPU only: install NVIDIA Nsight Compute"),
+        _tool(
+            "compute-sanitizer", SANITIZER_PATTERNS, "needed for memory checks on a GPU only: install a CUDA toolkit"
+        ),
         _package("anthropic", "no part of this version needs it: pip install 'kernelguild[anthropic]' for later ones"),
         _package("ray", "no part of this version needs it: pip install 'kernelguild[ray]' for later ones"),
         _nvidia(),
@@ -76,14 +85,21 @@ def _compiler() -> Check:
     return Check("g++", f"{done.stdout.strip()} ({path})")
 
 
-def _package(name: str, cure: str) -> Check:
+def _package(name: str, cure: str, module: str = "") -> Check:
     try:
         found = version(name)
     except PackageNotFoundError:
         return Check(name, "not installed", cure)
-    if importlib.util.find_spec(name) is None:
+    if importlib.util.find_spec(module or name) is None:
         return Check(name, f"{found} is registered but its files are missing", f"reinstall it; {cure}")
     return Check(name, found)
+
+
+def _tool(name: str, patterns: tuple[str, ...], cure: str) -> Check:
+    try:
+        return Check(name, str(find_tool(name, os.environ.get("PATH", ""), patterns, name)))
+    except UnavailableError:
+        return Check(name, "not on PATH, nor where CUDA toolkits put it", cure)
 
 
 def _nvidia() -> Check:

@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from repository import ROOT
 
-EXTRAS = frozenset({"torch", "dev"})
+EXTRAS = frozenset({"torch", "triton", "cuda", "dev"})
 """What `make test` installs."""
 
 

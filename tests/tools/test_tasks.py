@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
     ("old", "new", "words"),
     [
         ("entry: affine", "entri: affine", "task.yaml:5: entri: unknown key; did you mean 'entry'?"),
-        ("entry: affine", "", "task.yaml:1: entry: missing key"),
+        ("outputs: [{name: y, dtype: float32, shape: [n]}]", "", "task.yaml:1: outputs: missing key"),
         ("shape: [n]}]\noutputs", "shape: [n * m]}]\noutputs", "unknown symbol 'm' (known: n)"),
         ("shapes: [{n: 4096}]", "shapes: [{m: 4096}]", "unknown symbol 'm' (symbols with a domain: n)"),
         ("shapes: [{n: 4096}]", "shapes: [{n: 0}]", "n = 0 is outside its domain 1..100000"),
