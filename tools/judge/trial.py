@@ -73,6 +73,7 @@ class Trial:
         layout = _layout(signature, self._inputs, self._parameters, self._outputs)
         with blamed(seat.worker, self._where("setting up"), limits.setup_s):
             seat.worker.configure({**layout, **seat.launches(signature, shape)}, limits.setup_s)
+        seat.worker.hold()
 
     def run(self, drawn: Drawn, case: str) -> CallTime:
         """One call on fresh inputs.
@@ -95,6 +96,7 @@ class Trial:
                 target.copy_(slot.tensor)
             self._place.settle()
             elapsed_s = (time.perf_counter_ns() - start) / 1e9
+        self._worker.hold()
         self._check_memory(drawn, case)
         return CallTime(elapsed_s) if times is None else CallTime(*times)
 
