@@ -25,7 +25,7 @@ from ...memory.schema import (
 from .arena import TensorPlan, required_bytes
 from .cases import CASES, DECLARED, draw, reseed, wide
 
-HIDDEN_SHAPES = 3
+HIDDEN_SHAPES = 4
 HIDDEN_LIMIT = 257
 HIDDEN_BYTES = 256 << 20
 DTYPE_NAMES = {getattr(torch, name): name for name in (
@@ -205,16 +205,21 @@ class FunctionProblem:
         return {name: resolved[name] for name in self._task.symbols}
 
     def _hidden(self, generator: torch.Generator) -> list[dict[str, int]]:
-        """The smallest shape, and ragged ones: extents that the candidate could not have been written for."""
+        """The smallest shape, and ragged ones: extents that the candidate could not have been written for.
+
+        One lies between the smallest and a timed shape: code for large shapes has tails of its own.
+        """
         domains = {name: domain for name, domain in self._task.symbols.items() if isinstance(domain, SymbolDomain)}
         if not domains:
             return []
         smallest = {name: _round_up(domain.min, domain.multiple_of) for name, domain in domains.items()}
         drawn = [
-            {name: _draw_extent(domain, generator) for name, domain in domains.items()}
-            for _ in range(HIDDEN_SHAPES - 1)
+            {name: _draw_extent(domain, HIDDEN_LIMIT, generator) for name, domain in domains.items()}
+            for _ in range(HIDDEN_SHAPES - 2)
         ]
-        return [smallest, *drawn]
+        timed = self._task.shapes[int(torch.randint(len(self._task.shapes), (1,), generator=generator))]
+        large = {name: _draw_extent(domain, timed[name], generator) for name, domain in domains.items()}
+        return [smallest, *drawn, large]
 
 
 class KernelBenchProblem:
@@ -345,10 +350,10 @@ def _round_up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
 
 
-def _draw_extent(domain: SymbolDomain, generator: torch.Generator) -> int:
-    """A multiple within the domain, odd multiples preferred: tails are where kernels break."""
+def _draw_extent(domain: SymbolDomain, limit: int, generator: torch.Generator) -> int:
+    """A multiple within the domain up to `limit`, odd multiples preferred: tails are where kernels break."""
     low = _round_up(domain.min, domain.multiple_of) // domain.multiple_of
-    high = max(low, min(domain.max, max(HIDDEN_LIMIT, domain.min)) // domain.multiple_of)
+    high = max(low, min(domain.max, max(limit, domain.min)) // domain.multiple_of)
     value = int(torch.randint(low, high + 1, (1,), generator=generator))
     if value % 2 == 0 and value > low:
         value -= 1
