@@ -53,9 +53,9 @@ def test_a_right_candidate_is_checked_at_the_timed_and_at_hidden_shapes(evaluate
     assert evaluation.status is Status.PASSED
     assert evaluation.verdict is Verdict.NONE
     assert evaluation.timing == UnavailableTiming(reason="the verify tier takes no times; profile does")
-    assert [shape.hidden for shape in evaluation.shapes] == [False, True, True, True]
+    assert [shape.hidden for shape in evaluation.shapes] == [False, True, True, True, True]
     assert evaluation.shapes[0].symbols == {"n": 4096}
-    assert evaluation.shapes[0].cases == 6
+    assert evaluation.shapes[0].cases == 7
     assert evaluation.shapes[1].symbols == {"n": 1}
     assert all(error.tolerance_ratio <= 1 for shape in evaluation.shapes for error in shape.errors)
     assert evaluation.isolation is not None

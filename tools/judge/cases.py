@@ -9,7 +9,8 @@ import torch
 from ...memory.schema import Distribution, InputSpec
 
 DECLARED = "declared"
-CASES = (DECLARED, "normal", "large", "spiky", "trend", "almost_equal")
+CASES = (DECLARED, "normal", "large", "spiky", "trend", "almost_equal", "outlier")
+OUTLIERS = 8
 
 
 def reseed(generator: torch.Generator) -> None:
@@ -21,17 +22,34 @@ def draw(case: str, spec: InputSpec, shape: tuple[int, ...], generator: torch.Ge
     """Values of one input in its declared dtype.
 
     Args:
-        case: one of `CASES`; integer inputs are drawn as declared in every case.
+        case: one of `CASES`; all stay within declared bounds.
         shape: the extents, resolved.
     """
     dtype = getattr(torch, spec.dtype)
     if spec.distribution is Distribution.INTEGERS:
-        bounds = int(spec.low or 0), int(spec.high or 0)
-        return torch.randint(*bounds, shape, generator=generator, device=generator.device).to(dtype)
+        return integers(case, int(spec.low or 0), int(spec.high or 0), shape, generator).to(dtype)
     if spec.distribution is Distribution.UNIFORM:
         low, high = 0.0 if spec.low is None else spec.low, 1.0 if spec.high is None else spec.high
         return (low + (high - low) * unit(case, shape, generator)).to(dtype)
     return wide(case, shape, generator).to(dtype)
+
+
+def integers(case: str, low: int, high: int, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """int64 values of `low` to `high` - 1: indices that collide, come in order, or lie at the ends of their range."""
+    values = torch.randint(low, high, shape, generator=generator, device=generator.device)
+    one = torch.randint(low, high, (1,), generator=generator, device=generator.device)
+    match case:
+        case "large":
+            return torch.where(values % 2 == 0, low, high - 1)
+        case "spiky":
+            rare = torch.rand(shape, generator=generator, device=generator.device) < 0.01
+            return torch.where(rare, values, one)
+        case "trend":
+            return values.reshape(-1).sort().values.view(shape)
+        case "almost_equal":
+            return torch.full(shape, int(one), device=generator.device)
+        case _:
+            return values
 
 
 def wide(case: str, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
@@ -47,6 +65,8 @@ def wide(case: str, shape: tuple[int, ...], generator: torch.Generator) -> torch
             return _ramp(shape, generator.device) * 8 - 2 + noise * 0.1
         case "almost_equal":
             return 1 + noise * 1e-3
+        case "outlier":
+            return _with_outliers(noise, 200.0, generator)
         case _:
             return noise
 
@@ -63,8 +83,17 @@ def unit(case: str, shape: tuple[int, ...], generator: torch.Generator) -> torch
             return (_ramp(shape, generator.device) * 0.9 + noise * 0.0999).clamp(0, 0.999999)
         case "almost_equal":
             return 0.5 + noise * 1e-3
+        case "outlier":
+            return _with_outliers(noise * 1e-3, 0.9999, generator)
         case _:
             return noise
+
+
+def _with_outliers(noise: torch.Tensor, value: float, generator: torch.Generator) -> torch.Tensor:
+    """Few elements that no sample of the others announces."""
+    place = torch.randint(noise.numel(), (OUTLIERS,), generator=generator, device=generator.device)
+    noise.view(-1)[place] = value
+    return noise
 
 
 def _ramp(shape: tuple[int, ...], device: torch.device) -> torch.Tensor:

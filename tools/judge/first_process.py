@@ -23,6 +23,9 @@ def wait(worker: int, memory: MemoryWatch | None) -> WorkerEnd:
     """Reap until the worker has ended; kill everything when it holds more memory than it may."""
     if memory is not None:
         _watch(worker, memory)
+    else:
+        # Who waits in wait() wakes up whenever the judge stops or continues the worker, in the midst of a call.
+        select.select([os.pidfd_open(worker)], [], [])
     while True:
         pid, code, usage = os.wait3(0)
         if pid == worker:

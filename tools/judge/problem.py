@@ -26,7 +26,7 @@ from .arena import TensorPlan, required_bytes
 from .cases import CASES, DECLARED, draw, reseed, wide
 from .extents import draw_extent, round_up, smaller_symbols
 
-HIDDEN_SHAPES = 3
+HIDDEN_SHAPES = 4
 HIDDEN_BYTES = 256 << 20
 DTYPE_NAMES = {getattr(torch, name): name for name in (
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
@@ -213,15 +213,20 @@ class FunctionProblem:
         return {name: domain for name, domain in self._task.symbols.items() if isinstance(domain, SymbolDomain)}
 
     def _hidden(self, generator: torch.Generator) -> list[Shape]:
-        """The smallest shape, and ragged ones: extents that the candidate could not have been written for."""
+        """The smallest shape, and ragged ones: extents that the candidate could not have been written for.
+
+        One lies between the smallest and a timed shape: code for large shapes has tails of its own.
+        """
         if not self._domains:
             return []
         smallest = {name: round_up(domain.min, domain.multiple_of) for name, domain in self._domains.items()}
         drawn = [
             {name: draw_extent(domain, generator) for name, domain in self._domains.items()}
-            for _ in range(HIDDEN_SHAPES - 1)
+            for _ in range(HIDDEN_SHAPES - 2)
         ]
-        return [Shape(self._resolve(symbols), hidden=True) for symbols in (smallest, *drawn)]
+        timed = self._task.shapes[int(torch.randint(len(self._task.shapes), (1,), generator=generator))]
+        large = {name: draw_extent(domain, generator, timed[name]) for name, domain in self._domains.items()}
+        return [Shape(self._resolve(symbols), hidden=True) for symbols in (smallest, *drawn, large)]
 
     def _small(self, generator: torch.Generator, fits: Callable[[Shape], bool]) -> list[Shape]:
         """The hidden shapes, and the timed ones with as few extents made smaller as it takes."""

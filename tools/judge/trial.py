@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ from .problem import Drawn, Parameters, Shape, Signature
 from .seat import Seat
 
 POISON_BYTE = 0xFF
-"""All ones is NaN in every float format: what is not written stays wrong."""
+"""All ones is NaN in every float format: what is not written stays wrong. Of other types it would be one right answer
+(-1, true) among few: they get a byte drawn for each call."""
 DELIVERY_SAMPLES = 64
 WITHHELD_SHARE = 256
 """One element in this many stays wrong until the clock runs, so that nothing can be computed ahead."""
@@ -69,6 +71,7 @@ class Trial:
         self._inputs = [next(slots) for plan in signature.inputs if isinstance(plan, TensorPlan)]
         self._parameters = [next(slots) for _ in signature.parameters]
         self._outputs = [next(slots) for _ in signature.outputs]
+        self._given = parameters
         self._taken = [torch.empty_like(slot.tensor) for slot in self._outputs]
         for slot, value in zip(self._parameters, parameters, strict=True):
             slot.tensor.copy_(value)
@@ -76,6 +79,7 @@ class Trial:
         layout = _layout(signature, self._inputs, self._parameters, self._outputs)
         with blamed(seat.worker, self._where("setting up"), limits.setup_s):
             seat.worker.configure({**layout, **seat.launches(signature, shape)}, limits.setup_s)
+        seat.worker.hold()
 
     def run(self, drawn: Drawn, case: str) -> CallTime:
         """One call on fresh inputs.
@@ -100,6 +104,7 @@ class Trial:
                 target.copy_(slot.tensor)
             self._place.settle()
             elapsed_s = (time.perf_counter_ns() - start) / 1e9
+        self._worker.hold()
         self._check_delivery(seen, spots, case)
         self._check_memory(drawn, case)
         return CallTime(elapsed_s, None, elapsed_s) if times is None else CallTime(*times, elapsed_s)
@@ -120,8 +125,9 @@ class Trial:
         """Compare, and refuse what is wrong.
 
         Raises:
-            CandidateFailure: incorrect_values, with the first wrong output's worst element.
+            CandidateFailure: it changed its parameters; incorrect_values, with the first wrong output's worst element.
         """
+        self._check_parameters(case)
         errors = self.compare(drawn, tolerance)
         wrong = next((error for error in errors if error.tolerance_ratio > 1), None)
         if wrong is None:
@@ -137,13 +143,15 @@ class Trial:
         Raises:
             CandidateFailure: as `check`.
         """
+        self._check_parameters(case)
         if not all(agrees(taken, right, tolerance) for taken, right in zip(self._taken, drawn.expected, strict=True)):
             self.check(drawn, case, tolerance)
 
     def _prepare(self, drawn: Drawn) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
         """Poison the outputs and write the inputs, but for the elements that are withheld."""
         for slot in self._outputs:
-            slot.tensor.view(-1).view(torch.uint8).fill_(POISON_BYTE)
+            is_float = slot.tensor.is_floating_point()
+            slot.tensor.view(-1).view(torch.uint8).fill_(POISON_BYTE if is_float else _random_byte(slot.tensor.dtype))
         withheld = []
         for slot, value in zip(self._inputs, drawn.inputs, strict=True):
             slot.tensor.copy_(value)
@@ -163,6 +171,10 @@ class Trial:
                     Status.INTEGRITY_VIOLATION, case,
                 )  # fmt: skip
 
+    def _check_parameters(self, case: str) -> None:
+        for slot, value in zip(self._parameters, self._given, strict=True):
+            self._check_unchanged(slot, value, case)
+
     def _check_memory(self, drawn: Drawn, case: str) -> None:
         overrun = self._arena.overrun()
         if overrun is not None:
@@ -170,10 +182,12 @@ class Trial:
                 "out_of_bounds_write", f"wrote past the end of (or before) {overrun}", Status.RUNTIME_ERROR, case
             )
         for slot, value in zip(self._inputs, drawn.inputs, strict=True):
-            if not torch.equal(slot.tensor.view(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)):
-                raise self._misuse(
-                    "input_modified", f"changed its input {slot.plan.name}", Status.INTEGRITY_VIOLATION, case
-                )
+            self._check_unchanged(slot, value, case)
+
+    def _check_unchanged(self, slot: Slot, value: torch.Tensor, case: str) -> None:
+        if not torch.equal(slot.tensor.view(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)):
+            what = f"changed its input {slot.plan.name}"
+            raise self._misuse("input_modified", what, Status.INTEGRITY_VIOLATION, case)
 
     def _misuse(self, kind: str, what: str, status: Status, case: str) -> CandidateFailure:
         evidence = f"it {what} ({self._where('seen', case)})"
@@ -213,6 +227,10 @@ def _layout(signature: Signature, inputs: list[Slot], parameters: list[Slot], ou
 
 def _random_places(tensor: torch.Tensor) -> torch.Tensor:
     return torch.randint(tensor.numel(), (DELIVERY_SAMPLES,), device=tensor.device)
+
+
+def _random_byte(dtype: torch.dtype) -> int:
+    return secrets.randbelow(2 if dtype is torch.bool else 256)
 
 
 def _wrong(dtype: torch.dtype) -> float | int | bool:

@@ -61,6 +61,8 @@ class Worker:
         self._channel = channel
         self._poll = select.poll()
         self._poll.register(reply, select.POLLIN)
+        self._program: int | None = None
+        """The pidfd of the process that runs the program, once it is held."""
 
     def wait_confined(self) -> None:
         """Wait until the worker has given up its rights; nothing of the candidate has run by then.
@@ -90,6 +92,7 @@ class Worker:
 
     def configure(self, layout: dict[str, object], timeout_s: float) -> None:
         """Bind the next calls to a layout of the shared memory."""
+        self._release()
         data = json.dumps(layout).encode()
         self._send(CONFIGURE + struct.pack("=I", len(data)) + data, timeout_s)
         self._expect(READY, timeout_s)
@@ -101,6 +104,7 @@ class Worker:
             (elapsed_s, overhead_s) by the device's events from a worker that times itself, else None.
         """
         self._send(GO, timeout_s)
+        self._release()
         self._expect(DELIVERED, timeout_s)
         if not self._timed:
             return None
@@ -109,6 +113,25 @@ class Worker:
             raise WorkerEnded
         elapsed_s, overhead_s = TIMES.unpack(data)
         return elapsed_s, overhead_s
+
+    def hold(self) -> None:
+        """Stop the program until its next call or layout: no signal handler, timer or thread of it runs meanwhile.
+
+        What ran between calls could compute ahead on what the judge lays out, or slow the program that is timed.
+        """
+        if self._program is None:
+            pid = self.pid()
+            self._program = -1 if pid is None else os.pidfd_open(pid)
+        self._signal(signal.SIGSTOP)
+
+    def _release(self) -> None:
+        if self._program is not None:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        if self._program is not None and self._program >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._program, number)
 
     def wait_end(self, timeout_s: float) -> WorkerEnd:
         """Wait for a worker that ends by itself, such as a compiler.
@@ -168,6 +191,8 @@ class Worker:
         select.select([self._pidfd], [], [], END_TIMEOUT_S)
         for descriptor in (self._pidfd, self._command, self._reply, self._status):
             os.close(descriptor)
+        if self._program is not None and self._program >= 0:
+            os.close(self._program)
         self._output.close()
         if self._channel is not None:
             self._channel.close()
