@@ -312,8 +312,23 @@ def _is_public(path: Path, *, alone: bool) -> bool:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder that a candidate may have filled: however deep, and whatever rights it took from itself."""
+    with contextlib.suppress(OSError):
+        # Most hold a few files of the judge's own: starting two commands takes longer than removing those.
+        _remove_files(folder)
+        folder.rmdir()
+        return
     for command in (("chmod", "-R", "u+rwX"), ("rm", "-rf")):
         subprocess.run([*command, "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
+
+
+def _remove_files(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                os.unlink(entry.name, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _sweep() -> None:

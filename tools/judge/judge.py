@@ -30,6 +30,7 @@ from ...memory.schema import (
     Verdict,
 )
 from . import leases
+from .allocator import keep_freed_memory
 from .arena import required_bytes
 from .artifacts import artifacts_of
 from .bench import Bench, Program
@@ -118,6 +119,7 @@ class Judge:
         self._places: dict[DeviceKind, Place] = {"cpu": Host()}
         # torch's own threads would compete with the worker that is being timed.
         torch.set_num_threads(1)
+        keep_freed_memory()
 
     def evaluate(self, request: EvaluationRequest, report: Report) -> Judged:
         """Judge one candidate.
