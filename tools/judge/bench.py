@@ -29,7 +29,7 @@ from .namespaces import other_user
 from .place import Place
 from .sandbox import Confinement
 from .seat import Seat
-from .worker import Worker, Zygote
+from .worker import Worker, Zygote, confined
 from .worker_spec import Kind, Preload, WorkerSpec
 
 SYSTEM_PATHS = (
@@ -113,6 +113,25 @@ class Bench:
         Raises:
             CandidateFailure: it could not be loaded.
         """
+        seat = self.start(program, place, size_bytes, cpu=cpu, timed=timed, ghost=ghost, product=product)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(seat)
+            self.await_ready(seat, program)
+            stack.pop_all()
+        return seat
+
+    def start(
+        self,
+        program: Program,
+        place: Place,
+        size_bytes: int,
+        *,
+        cpu: int | None = None,
+        timed: bool = False,
+        ghost: bool = False,
+        product: Path | None = None,
+    ) -> Seat:
+        """As `seat`, without waiting: several start side by side, and `await_ready` comes after."""
         runner = RUNNERS[program.language, place.kind]
         with contextlib.ExitStack() as stack:
             arena = place.arena(size_bytes)
@@ -123,12 +142,23 @@ class Bench:
             else:
                 spec = self._spec(program, runner, place, arena, cpu=cpu, timed=timed)
                 spec = replace(spec, ghost=ghost)
-                worker = stack.enter_context(self._spawn(spec, runner.preload, arena, product))
-                timeout_s = program.constraints.setup_timeout_s
-                with blamed(worker, "loading the candidate", timeout_s):
-                    worker.wait_ready(timeout_s)
+                worker = self._start(spec, runner.preload, arena, product)
             stack.pop_all()
         return Seat(worker, arena, place, program.device_code)
+
+    def await_ready(self, seat: Seat, program: Program) -> None:
+        """Wait until a started seat has loaded its program; one that fails is still to be closed.
+
+        Raises:
+            CandidateFailure: it could not be loaded.
+            HarnessError: it could not be confined.
+        """
+        if RUNNERS[program.language, seat.place.kind].kind == "launcher":
+            return
+        timeout_s = program.constraints.setup_timeout_s
+        seat.worker.wait_confined()
+        with blamed(seat.worker, "loading the candidate", timeout_s):
+            seat.worker.wait_ready(timeout_s)
 
     def _spec(
         self, program: Program, runner: Runner, place: Place, arena: Arena, *, cpu: int | None, timed: bool
@@ -189,14 +219,14 @@ class Bench:
 
     def _compile(self, spec: WorkerSpec, preload: Preload, product: Path) -> Worker:
         with Arena(HostMemory(4096)) as arena:
-            return self._spawn(replace(spec, shared_bytes=arena.size_bytes), preload, arena, product)
+            return confined(self._start(replace(spec, shared_bytes=arena.size_bytes), preload, arena, product))
 
-    def _spawn(self, spec: WorkerSpec, preload: Preload, arena: Arena, product: Path | None) -> Worker:
+    def _start(self, spec: WorkerSpec, preload: Preload, arena: Arena, product: Path | None) -> Worker:
         if product is None:
-            return self._zygotes[preload].spawn(spec, arena.descriptor)
+            return self._zygotes[preload].start(spec, arena.descriptor)
         with product.open("xb") as file:
             spec = replace(spec, product=product.name)
-            return self._zygotes[preload].spawn(spec, arena.descriptor, product=file.fileno())
+            return self._zygotes[preload].start(spec, arena.descriptor, product=file.fileno())
 
     def new_folder(self) -> Path:
         """A fresh folder below the judge's own, which workers may read."""
