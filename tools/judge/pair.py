@@ -94,14 +94,19 @@ class Pair:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
+            # Side by side, and in the end too: what a worker waits for, and what the kernel does for it, takes longest.
             for side in PROGRAM_SIDES:
                 self._sides[side] = stack.enter_context(self._start(side))
+            for side in PROGRAM_SIDES:
+                self._await_ready(side)
             self._stack = stack.pop_all()
         if self._plan.empty is not None:
             self._sides["empty"] = self._plan.empty
         return self
 
     def __exit__(self, *_: object) -> None:
+        for side in PROGRAM_SIDES:
+            self._sides[side].worker.stop()
         self._stack.close()
 
     def measure(self, shape: Shape, samples: int, turn: int) -> PairTimes:
@@ -169,8 +174,11 @@ class Pair:
 
     def _start(self, side: Side) -> Seat:
         plan = self._plan
+        return plan.bench.start(self._programs[side], plan.place, self._size, cpu=plan.cpu, timed=plan.events)
+
+    def _await_ready(self, side: Side) -> None:
         try:
-            return plan.bench.seat(self._programs[side], plan.place, self._size, cpu=plan.cpu, timed=plan.events)
+            self._plan.bench.await_ready(self._sides[side], self._programs[side])
         except CandidateFailure as failure:
             raise self._blame(side, failure) from None
 

@@ -198,7 +198,7 @@ class Series:
         self._shapes = shapes
         self._candidate = candidate
         self._baseline = baseline
-        self._samples = 1
+        self._samples = 0
         self._kept = ExitStack()
         self._launched: dict[int, Pair] = {}
         self.pairs: list[list[PairTimes]] = []
@@ -219,7 +219,6 @@ class Series:
     def run(self, report: Callable[[int, int], None]) -> None:
         """Measure pairs from look to look until the answer is clear or the budget is spent."""
         start_s = time.monotonic()
-        self._rehearse()
         for look in LOOKS:
             while len(self.pairs) < look.pairs:
                 self.pairs.append(self.once(self._candidate, len(self.pairs)))
@@ -235,6 +234,7 @@ class Series:
     def once(self, program: Program, number: int = 0) -> list[PairTimes]:
         """One fresh pair of this program and the baseline through all shapes."""
         with self._pair(program) as pair:
+            self._samples = self._samples or self._rehearsed(pair)
             return [pair.measure(shape, self._samples, number) for shape in self._shapes]
 
     def baseline_log_ratio(self) -> float:
@@ -253,14 +253,13 @@ class Series:
             self._launched[id(program)] = self._kept.enter_context(pair)
         return nullcontext(self._launched[id(program)])
 
-    def _rehearse(self) -> None:
-        """A pair that does not count says what a sample costs."""
-        with self._pair(self._candidate) as pair:
-            start_s = time.monotonic()
-            for shape in self._shapes:
-                pair.measure(shape, 1, 0)
-            # One sample, and the one on other data.
-            self._samples = samples_for((time.monotonic() - start_s) / 2)
+    def _rehearsed(self, pair: Pair) -> int:
+        """How many samples a pair takes: calls of the first one that do not count say what one costs."""
+        start_s = time.monotonic()
+        for shape in self._shapes:
+            pair.measure(shape, 1, 0)
+        # One sample, and the one on other data.
+        return samples_for((time.monotonic() - start_s) / 2)
 
 
 def _log_ratio(pair: list[PairTimes]) -> float:

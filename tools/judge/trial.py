@@ -13,7 +13,7 @@ import torch
 
 from ...memory.schema import Constraints, Finding, OutputError, ShapeResult, Status, Tolerance
 from .arena import Slot, TensorPlan
-from .compare import agrees, compare
+from .compare import agrees, compare, same_bits
 from .failure import CandidateFailure, blamed
 from .problem import Drawn, Parameters, Shape, Signature
 from .seat import Seat
@@ -165,7 +165,7 @@ class Trial:
     def _check_delivery(self, seen: list[torch.Tensor], spots: list[torch.Tensor], case: str) -> None:
         """What is taken front to back could still be written at its end: a sample is taken at once, all over."""
         for slot, taken, early, places in zip(self._outputs, self._taken, seen, spots, strict=True):
-            if not torch.equal(early.view(torch.uint8), taken.view(-1)[places].view(torch.uint8)):
+            if not same_bits(early, taken.view(-1)[places]):
                 raise self._misuse(
                     "written_after_delivery", f"wrote {slot.plan.name} after it had said that it was done",
                     Status.INTEGRITY_VIOLATION, case,
@@ -185,7 +185,7 @@ class Trial:
             self._check_unchanged(slot, value, case)
 
     def _check_unchanged(self, slot: Slot, value: torch.Tensor, case: str) -> None:
-        if not torch.equal(slot.tensor.view(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)):
+        if not same_bits(slot.tensor, value):
             what = f"changed its input {slot.plan.name}"
             raise self._misuse("input_modified", what, Status.INTEGRITY_VIOLATION, case)
 

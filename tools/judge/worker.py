@@ -74,7 +74,6 @@ class Worker:
             self._expect(CONFINED, CONFINEMENT_TIMEOUT_S)
         except (WorkerEnded, WorkerTimeout):
             reason = self.output_tail().strip() or "it did not answer"
-            self.close()
             raise HarnessError(f"a worker could not be confined: {reason}") from None
 
     def wait_ready(self, timeout_s: float) -> None:
@@ -243,14 +242,24 @@ class Zygote:
     def spawn(
         self, spec: WorkerSpec, shared: int, *, channel: socket.socket | None = None, product: int | None = None
     ) -> Worker:
-        """Fork a worker; a zygote that was killed since the last one is started again.
+        """Fork a worker and wait until it is confined, else as `start`.
+
+        Raises:
+            HarnessError: there is no zygote, or the worker could not be confined.
+        """
+        return confined(self.start(spec, shared, channel=channel, product=product))
+
+    def start(
+        self, spec: WorkerSpec, shared: int, *, channel: socket.socket | None = None, product: int | None = None
+    ) -> Worker:
+        """Fork a worker that confines itself meanwhile; a zygote that was killed since the last is started again.
 
         Args:
             shared: the descriptor of the shared memory, or the far end of `channel`.
             product: the descriptor of the file that is to take the worker's product.
 
         Raises:
-            HarnessError: there is no zygote, or the worker could not be confined.
+            HarnessError: there is no zygote.
         """
         command_read, command_write = os.pipe()
         reply_read, reply_write = os.pipe()
@@ -267,9 +276,7 @@ class Zygote:
             for descriptor in (command_read, reply_write, status_write, sink):
                 os.close(descriptor)
         lives = partial(_is_connected, self._control)
-        worker = Worker(pidfd, command_write, reply_read, status_read, output, lives, timed=spec.timed, channel=channel)
-        worker.wait_confined()
-        return worker
+        return Worker(pidfd, command_write, reply_read, status_read, output, lives, timed=spec.timed, channel=channel)
 
     def _fork(self, spec: WorkerSpec, given: list[int]) -> int:
         """The pidfd of the new worker's warden."""
@@ -316,6 +323,20 @@ class Zygote:
         ours.settimeout(None)
         self._control = ours
         return ours
+
+
+def confined(worker: Worker) -> Worker:
+    """The worker, once it is confined.
+
+    Raises:
+        HarnessError: it could not be; it is closed.
+    """
+    try:
+        worker.wait_confined()
+    except HarnessError:
+        worker.close()
+        raise
+    return worker
 
 
 def _is_connected(control: socket.socket | None) -> bool:
