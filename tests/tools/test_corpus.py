@@ -11,29 +11,17 @@ from kernelguild.memory.errors import ConfigError, NotFoundError
 from kernelguild.memory.schema import Tier
 from kernelguild.tools.audit.corpus import CORPUS, TECHNIQUES, Entry, Expectation, load_corpus, select
 from kernelguild.tools.audit.outcome import is_expected
+from kernelguild.tools.judge.device import site_of
 from kernelguild.tools.judge.judge import Judge
 from kernelguild.tools.judge.request import EvaluationRequest
 
 ENTRIES = load_corpus()
-# What the judge does not get right every time yet, each with the reason.
-RUNS_BETWEEN_CALLS = "a worker may run while another one is timed, and while its own next input is written"
-OPEN = {
-    "31_timer_precompute": RUNS_BETWEEN_CALLS,
-    "31_thread_precompute": RUNS_BETWEEN_CALLS,
-    "36_early_delivery": "outputs are copied from front to back after delivery, so that the end may come later",
-    "41_spins_between_calls": RUNS_BETWEEN_CALLS,
-    "41_timer_burner": RUNS_BETWEEN_CALLS,
-    "41_fork_burners": RUNS_BETWEEN_CALLS,
-    "centred_in_float32": "the tolerance does not know how much of the result cancels",
-}
+NO_GPU = site_of("cuda").why_no_gpu
 HERE = [
     pytest.param(
-        entry,
-        id=entry.id,
-        marks=[pytest.mark.xfail(reason=OPEN[entry.id], strict=False)] if entry.id in OPEN else [],
+        entry, id=entry.id, marks=[pytest.mark.skipif(entry.device == "cuda" and bool(NO_GPU), reason=NO_GPU or "none")]
     )
     for entry in ENTRIES
-    if entry.device == "cpu"
 ]
 
 

@@ -166,6 +166,7 @@ class Worker:
         """Let it end by itself, so that its product is kept; nothing is lost where it does not."""
         with contextlib.suppress(WorkerTimeout, WorkerEnded):
             self._send(END, timeout_s)
+            self._release()
             self.wait_end(timeout_s)
 
     def output_tail(self) -> str:
