@@ -13,7 +13,7 @@ import anyio.to_thread
 from ..memory.errors import InputError
 from ..memory.schema import CONTENT_ID_HEX_DIGITS, Candidate, Language, Task
 from ..tools.candidates import candidate_from_source, load_candidate
-from ..tools.tasks import KERNELBENCH_PREFIX, load_task
+from ..tools.tasks import KERNELBENCH_CPU_PREFIX, KERNELBENCH_PREFIX, load_task
 
 if TYPE_CHECKING:
     from ..memory.store import Store
@@ -57,9 +57,9 @@ async def resolve_task(spec: str, store: Store, locate: Locate) -> Task:
     """
     if not spec.strip():
         raise InputError("task is empty: give the path of a task.yaml, kernelbench:PATH, or a stored task's name")
-    if spec.startswith(KERNELBENCH_PREFIX):
-        path = locate(spec.removeprefix(KERNELBENCH_PREFIX))
-        return await anyio.to_thread.run_sync(load_task, f"{KERNELBENCH_PREFIX}{path}")
+    for prefix in (KERNELBENCH_PREFIX, KERNELBENCH_CPU_PREFIX):
+        if spec.startswith(prefix):
+            return await anyio.to_thread.run_sync(load_task, f"{prefix}{locate(spec.removeprefix(prefix))}")
     if _TASK_ID.fullmatch(spec):
         return await store.tasks.get(spec)
     if "/" in spec or spec.endswith((".yaml", ".yml")) or locate(spec).exists():

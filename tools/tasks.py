@@ -14,6 +14,7 @@ from ..memory.expressions import parse, resolve
 from ..memory.schema import (
     DTYPE_BYTES,
     Candidate,
+    DeviceKind,
     FunctionReference,
     KernelBenchReference,
     Language,
@@ -29,6 +30,8 @@ from .judge.languages import ALLOWED_COMPILER_FLAGS
 from .task_file import TaskFile
 
 KERNELBENCH_PREFIX = "kernelbench:"
+KERNELBENCH_CPU_PREFIX = "kernelbench-cpu:"
+"""Keeps a problem on the processor of a host that has a GPU."""
 KERNELBENCH_NAMES = ("Model", "get_inputs", "get_init_inputs")
 MAX_TENSOR_BYTES = 1 << 30
 # Rounding of the least precise output, times a few dozen accumulated operations.
@@ -42,15 +45,18 @@ TOLERANCE_OF = {
 
 
 def load_task(spec: str | Path) -> Task:
-    """Load `path/task.yaml`, a folder that holds one, or `kernelbench:PATH`.
+    """Load `path/task.yaml`, a folder that holds one, `kernelbench:PATH` or `kernelbench-cpu:PATH`.
 
     Raises:
         NotFoundError: a file does not exist.
         ConfigError: the file is wrong; the message names file, line, key and what is allowed.
     """
     text = str(spec)
+    if text.startswith(KERNELBENCH_CPU_PREFIX):
+        return _load_kernelbench(Path(text.removeprefix(KERNELBENCH_CPU_PREFIX)), "cpu")
     if text.startswith(KERNELBENCH_PREFIX):
-        return _load_kernelbench(Path(text.removeprefix(KERNELBENCH_PREFIX)))
+        device: DeviceKind = "cuda" if has_gpu() else "cpu"
+        return _load_kernelbench(Path(text.removeprefix(KERNELBENCH_PREFIX)), device)
     path = Path(text)
     if path.suffix == ".py":
         raise ConfigError(f"{path}: a Python file is a task as {KERNELBENCH_PREFIX}{path}")
@@ -214,8 +220,8 @@ def _defined_names(source: str, name: str) -> set[str]:
     return defined
 
 
-def _load_kernelbench(path: Path) -> Task:
-    """A KernelBench problem: the seed and the baseline are its own `Model`; on a GPU where this host has one."""
+def _load_kernelbench(path: Path, device: DeviceKind) -> Task:
+    """A KernelBench problem: the seed and the baseline are its own `Model`."""
     if path.suffix != ".py":
         raise NotFoundError(f"{KERNELBENCH_PREFIX}{path}: a KernelBench problem is a .py file")
     source = read_source(path)
@@ -231,7 +237,7 @@ def _load_kernelbench(path: Path) -> Task:
     return Task(
         name=name.lstrip("_.-")[:100] or "kernelbench",
         description=f"KernelBench problem {path.name}",
-        device="cuda" if has_gpu() else "cpu",
+        device=device,
         reference=KernelBenchReference(path=path.name, source=source),
         entry="forward",
         seed=seed,

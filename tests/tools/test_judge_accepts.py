@@ -105,7 +105,7 @@ def test_the_reference_can_be_the_baseline(evaluate: Judgement, affine: Task) ->
 @pytest.mark.parametrize("name", ["swish.cpp", "model_new.py"])
 def test_the_swish_example_passes_as_cpp_and_as_model_new(evaluate: Judgement, name: str) -> None:
     folder = EXAMPLES / "swish_kernelbench"
-    task = load_task(f"kernelbench:{folder / 'problem.py'}")
+    task = load_task(f"kernelbench-cpu:{folder / 'problem.py'}")
     evaluation = evaluate(load_candidate(folder / name, None), Tier.VERIFY, task)
     assert evaluation.status is Status.PASSED, evaluation.message
 
@@ -113,7 +113,7 @@ def test_the_swish_example_passes_as_cpp_and_as_model_new(evaluate: Judgement, n
 def test_kernelbench_parameters_are_randomised_and_handed_over(evaluate: Judgement, tmp_path: Path) -> None:
     problem = tmp_path / "linear.py"
     problem.write_text(LINEAR, encoding="utf-8")
-    task = load_task(f"kernelbench:{problem}")
+    task = load_task(f"kernelbench-cpu:{problem}")
     right = LINEAR.replace("class Model(", "class ModelNew(")
     assert evaluate(pytorch(right), Tier.VERIFY, task).status is Status.PASSED
     # LayerNorm's parameters are ones and zeros after construction: leaving them out must not pass.

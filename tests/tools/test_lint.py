@@ -86,7 +86,7 @@ def test_inputs_and_parameters_of_a_kernelbench_problem_are_looked_at(evaluate: 
     problem = tmp_path / "norm.py"
     problem.write_text(NORM, encoding="utf-8")
     evaluation = evaluate(
-        pytorch(NORM.replace("Model(", "ModelNew(")), Tier.VERIFY, load_task(f"kernelbench:{problem}")
+        pytorch(NORM.replace("Model(", "ModelNew(")), Tier.VERIFY, load_task(f"kernelbench-cpu:{problem}")
     )
     findings = _findings(evaluation)
     assert evaluation.status.value == "passed"

@@ -48,7 +48,7 @@ def get_init_inputs():
 
 @pytest.fixture
 def swish() -> Task:
-    return load_task(f"kernelbench:{FOLDER / 'problem.py'}")
+    return load_task(f"kernelbench-cpu:{FOLDER / 'problem.py'}")
 
 
 def with_forward(text: str) -> Candidate:
@@ -217,7 +217,7 @@ def test_a_library_that_the_candidate_loads_is_found(evaluate: Judgement, swish:
 def test_a_vendors_product_is_found(evaluate: Judgement, tmp_path: Path) -> None:
     problem = tmp_path / "matmul.py"
     problem.write_text(MATMUL, encoding="utf-8")
-    task = load_task(f"kernelbench:{problem}")
+    task = load_task(f"kernelbench-cpu:{problem}")
     evaluation = evaluate(pytorch(MATMUL.replace("class Model(", "class ModelNew(")), task=task)
     assert kinds(evaluation) == {"no_custom_kernel", "vendor_library"}
     refused = evaluate(

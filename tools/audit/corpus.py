@@ -14,7 +14,7 @@ from ...memory.errors import NotFoundError
 from ...memory.schema import Candidate, Record, Status, Task, Tier
 from ...memory.yaml_file import load_yaml
 from ..candidates import load_candidate
-from ..tasks import KERNELBENCH_PREFIX, load_task
+from ..tasks import KERNELBENCH_CPU_PREFIX, load_task
 
 CORPUS = Path(__file__).parent / "corpus"
 TECHNIQUES = 48
@@ -98,7 +98,7 @@ class Entry(Record):
     def load(self) -> tuple[Task, Candidate]:
         """The task and the candidate, read from the package's own files."""
         path = CORPUS / "tasks" / self.task
-        task = load_task(path if path.is_dir() else f"{KERNELBENCH_PREFIX}{path}.py")
+        task = load_task(path if path.is_dir() else f"{KERNELBENCH_CPU_PREFIX}{path}.py")
         return task, load_candidate(self.path, None)
 
 
