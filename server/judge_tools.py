@@ -27,15 +27,15 @@ MAX_WAIT_S = 55
 DEFAULT_CHARS = 8_000
 MAX_CHARS = 60_000
 
-TaskName = Annotated[str, Field(description="task.yaml or its folder, kernelbench:FILE.py, or a stored task's name")]
+TaskName = Annotated[str, Field(description="task.yaml or folder, kernelbench:FILE.py, or a stored name")]
 Source = Annotated[str, Field(description="Source text; or use path")]
 SourcePath = Annotated[str, Field(description="Source file in the workspace")]
 LanguageName = Annotated[
     Literal["auto", "cpp", "cuda", "triton", "pytorch"], Field(description="auto: by suffix, else the seed's")
 ]
-Fresh = Annotated[bool, Field(strict=True, description="Measure again despite a stored verdict")]
-Depth = Annotated[Literal["timing", "deep"], Field(description="deep: hardware counters, bottleneck, memory checks")]
-Wait = Annotated[int, Field(strict=True, ge=0, le=MAX_WAIT_S, description="Seconds until a job id answers instead")]
+Fresh = Annotated[bool, Field(strict=True, description="Measure again")]
+Depth = Annotated[Literal["timing", "deep"], Field(description="deep adds hardware counters")]
+Wait = Annotated[int, Field(strict=True, ge=0, le=MAX_WAIT_S, description="Seconds before a job id answers")]
 Chars = Annotated[int, Field(strict=True, ge=MIN_CHARS, le=MAX_CHARS, description="Limit of the answer")]
 
 COMPILE = (

@@ -165,3 +165,28 @@ def test_install_prints_what_the_hosts_read_and_writes_nothing(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
     started = subprocess.run([entry["command"], *entry["args"], "--help"], capture_output=True, text=True, check=True)
     assert "usage: kernelguild serve" in started.stdout
+
+
+def test_a_cuda_kernel_compiles_on_a_host_without_a_gpu(tmp_path: Path) -> None:
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("this host has a GPU")
+    candidate = EXAMPLES / "softmax_cuda" / "in_registers.cu"
+    task = str(EXAMPLES / "softmax_cuda")
+    code, facts = judged("compile", str(candidate), "--task", task, home=tmp_path)
+    assert (code, facts["status"]) == (0, "passed")
+    kernels = {kernel["kernel"]: kernel for kernel in facts["kernels"]}
+    assert kernels.keys() == {"softmax_scalar", "softmax_vector"}
+    assert kernels["softmax_vector"]["target"] == "sm_90"
+    assert kernels["softmax_vector"]["registers"] > 32
+    assert kernels["softmax_vector"]["spill_bytes"] == 0
+    done = kernelguild("profile", str(candidate), "--task", task, home=tmp_path)
+    assert done.returncode == 3
+    assert "run on a GPU only" in done.stderr
+
+
+def test_a_deep_profile_shows_counters_or_why_there_are_none(tmp_path: Path) -> None:
+    code, facts = judged("profile", str(SEED), "--task", TASK_FOLDER, "--deep", home=tmp_path)
+    assert code == 0
+    assert facts["tier"] == "deep"
+    assert facts["profile"]["wall_ms"] > 0
+    assert facts["profile"].get("elapsed_cycles") or facts["profile"]["unavailable"]
