@@ -128,8 +128,8 @@ def test_doctor_says_the_same_to_people_and_to_scripts(tmp_path: Path) -> None:
     report = json.loads(kernelguild("doctor", "--json", home=tmp_path).stdout)
     lines = kernelguild("doctor", home=tmp_path).stdout.splitlines()
     names = [check["name"] for check in report["checks"]]
-    assert names == ["kernelguild", "python", "cores", "g++", "torch", "triton", "anthropic", "ray", "nvidia",
-                     "isolation", "home"]  # fmt: skip
+    assert names == ["kernelguild", "python", "cores", "g++", "torch", "triton", "cuda-bindings", "ncu",
+                     "compute-sanitizer", "anthropic", "ray", "nvidia", "isolation", "home"]  # fmt: skip
     for check, line in zip(report["checks"], lines, strict=True):
         state = "ok" if check["ok"] else "unavailable"
         assert line.startswith(f"{check['name']}: {state}: {check['detail']}")
