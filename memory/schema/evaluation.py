@@ -145,6 +145,8 @@ class MeasuredTiming(Record):
     """The PyTorch reference at the same shapes, for context; None where it was not timed."""
     aa_band: float | None = None
     """Two equal programs, timed here like this, differ by less than this share in 99 of 100 measurements."""
+    conditions: str = ""
+    """GPU: its clocks at the end of the measurement, and why they were held back."""
 
     @property
     def speedup(self) -> float:

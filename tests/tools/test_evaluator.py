@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import anyio
@@ -129,3 +131,9 @@ def _judges() -> list[str]:
         if parent == str(os.getpid()) and "kernelguild.tools.judge.main" in command:
             found.append(command)
     return found
+
+
+@pytest.mark.parametrize("missing", ["cuda", "pynvml", "triton"])
+def test_the_judge_of_cpp_kernels_needs_no_gpu_packages(missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; import kernelguild.tools.judge.judge"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -49,6 +49,12 @@ class Gpu:
         del threads
         return GpuMeter()
 
+    def conditions(self) -> str:
+        """The clocks, and why they are held back where they are."""
+        from .clocks import conditions  # imports NVML, which a host without a GPU may lack
+
+        return conditions()
+
     def settle(self) -> None:
         torch.cuda.synchronize()
 

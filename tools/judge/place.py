@@ -34,6 +34,10 @@ class Place(Protocol):
         """How its peaks are measured."""
         ...
 
+    def conditions(self) -> str:
+        """What may bear on times just now, such as clocks; empty where nothing can be said."""
+        ...
+
     def settle(self) -> None:
         """Wait for everything that was issued here."""
         ...
@@ -55,6 +59,9 @@ class Host:
 
     def meter(self, threads: int) -> Meter:
         return CpuMeter(threads)
+
+    def conditions(self) -> str:
+        return ""
 
     def settle(self) -> None:
         pass

@@ -121,6 +121,7 @@ class Timer:
             ratio_high=ratio.high,
             reference_ms=baseline_ms * reference_ratio,
             aa_band=aa_band,
+            conditions=self.place.conditions(),
         )
         return Timed(timing, per_shape, (*findings, *disagreements(shapes, series.pairs)))
 

@@ -27,10 +27,10 @@ from ..place import Place
 from ..problem import Problem, Shape
 from .figures import RooflinePeaks
 from .ncu import find_ncu, profile
-from .replay import PLAN_NAME
 from .sanitizer import Check, find_sanitizer, sanitize
 from .tool import DeepRun
 
+PLAN_NAME = "replay.json"
 NCU_TIMEOUT_S = 120
 SANITIZER_TIMEOUT_S = 60
 CHECKS: tuple[Check, ...] = ("memcheck", "racecheck", "initcheck")
@@ -97,7 +97,8 @@ class Examination:
         folder = Path(tempfile.mkdtemp(dir=self.folder, prefix="replay-"))
         try:
             self._write(folder, shape)
-            runner = (sys.executable, "-P", "-m", "kernelguild.tools.judge.deep.replay", str(folder), outputs)
+            plan = str(folder / PLAN_NAME)
+            runner = (sys.executable, "-P", "-m", "kernelguild.tools.judge.deep.replay", plan, outputs)
             yield DeepRun(runner, child_environment(os.environ), folder, timeout_s)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -15,14 +15,14 @@ from cuda.bindings import driver
 from ..programs.device_call import DeviceCall
 from ..programs.kernel_arguments import ask
 
-PLAN_NAME = "replay.json"
 POISON_BYTE = 0xFF
 
 
 def main() -> None:
-    """`replay FOLDER poisoned|unwritten`: how the outputs start."""
-    folder, outputs = Path(sys.argv[1]), sys.argv[2]
-    layout: dict[str, Any] = json.loads((folder / PLAN_NAME).read_text(encoding="ascii"))
+    """`replay PLAN poisoned|unwritten`: the call's plan, beside its tensors' files, and how the outputs start."""
+    plan, outputs = Path(sys.argv[1]), sys.argv[2]
+    folder = plan.parent
+    layout: dict[str, Any] = json.loads(plan.read_text(encoding="ascii"))
     call = DeviceCall()
     call.load(layout["modules"])
     tensors = [_tensor(folder, entry, poisoned=outputs == "poisoned") for entry in layout["tensors"]]
