@@ -24,7 +24,7 @@ from ...memory.schema import (
 )
 from . import leases
 from .ahead import Ahead, Check
-from .allocator import keep_freed_memory
+from .allocator import keep_freed_memory, share_one_arena
 from .arena import required_bytes
 from .bench import Bench, Program
 from .build.builder import Builder
@@ -111,6 +111,7 @@ class Judge:
         # torch's own threads would compete with the worker that is being timed.
         torch.set_num_threads(1)
         keep_freed_memory()
+        share_one_arena()
 
     def evaluate(self, request: EvaluationRequest, report: Report) -> Judged:
         """Judge one candidate.
