@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from .regular_file import read_regular_file
 
 MAX_YAML_BYTES = 1 << 20
 MAX_ERRORS = 10
+KEPT_TEXTS = 32
 
 Model = TypeVar("Model", bound=BaseModel)
 KeyPath = tuple[int | str, ...]
@@ -51,6 +53,14 @@ def load_yaml_text(text: str, name: str, model: type[Model]) -> Model:
     Raises:
         ConfigError: it is no YAML, or does not fit the record.
     """
+    loaded = _loaded(text, name, model)
+    assert isinstance(loaded, model)
+    return loaded
+
+
+# A server is asked about the same few tasks again and again, and the pure loader takes 20 ms for one.
+@lru_cache(maxsize=KEPT_TEXTS)
+def _loaded(text: str, name: str, model: type[BaseModel]) -> BaseModel:
     try:
         # An alias that expands into aliases makes a small file fill the memory.
         if "*" in text and any(isinstance(token, AliasToken) for token in YAML(pure=True).scan(text)):

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -43,7 +44,11 @@ def site_of(kind: DeviceKind) -> Site:
 
 def has_gpu() -> bool:
     """Whether an NVIDIA driver answers."""
-    return not site_of("cuda").why_no_gpu
+    try:
+        _gpu()
+    except UnavailableError:
+        return False
+    return True
 
 
 def _gpu() -> Device:
@@ -111,6 +116,7 @@ def _torch_version() -> str:
     return _version_of("torch")
 
 
+@cache
 def _version_of(package: str) -> str:
     try:
         return f"{package} {metadata.version(package)}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,8 @@ from ...memory.schema import (
     Tier,
 )
 from . import leases
-from .allocator import keep_freed_memory
+from .ahead import Ahead, Check
+from .allocator import keep_freed_memory, share_one_arena
 from .arena import required_bytes
 from .bench import Bench, Program
 from .build.builder import Builder
@@ -46,7 +48,7 @@ from .problem import Problem, Shape, open_problem
 from .request import EvaluationRequest, Judged, Progress
 from .timing import Timer
 from .trial import CallLimits
-from .verify import Verifier
+from .verify import Verifier, draw_checks
 
 Report = Callable[[Progress], None]
 KNOWN_PROBLEMS = 8
@@ -71,6 +73,16 @@ class Job:
     @property
     def timed_shapes(self) -> list[Shape]:
         return [shape for shape in self.shapes if not shape.hidden]
+
+    @property
+    def draws_ahead(self) -> bool:
+        """Whether the processor can prepare what is to be checked while the compiler works."""
+        runs = (self.candidate.language, self.place.kind) in RUNNERS
+        return runs and self.tier is not Tier.COMPILE and self.place.kind == "cpu" and self.fits is None
+
+    def checks(self) -> Iterator[Check]:
+        """Of all shapes."""
+        return draw_checks(self.problem, self.shapes, self.task.tolerance)
 
     @property
     def size_bytes(self) -> int:
@@ -99,6 +111,7 @@ class Judge:
         # torch's own threads would compete with the worker that is being timed.
         torch.set_num_threads(1)
         keep_freed_memory()
+        share_one_arena()
 
     def evaluate(self, request: EvaluationRequest, report: Report) -> Judged:
         """Judge one candidate.
@@ -137,21 +150,24 @@ class Judge:
     def _climb(self, request: EvaluationRequest, seen: Seen, report: Report) -> None:
         """Go up the tiers until the asked one is reached or the candidate fails."""
         report(Progress(done=0, total=10, message="compiling"))
-        with leases.working(seen.site.device):
+        with ExitStack() as lease:
+            lease.enter_context(leases.working(seen.site.device))
             job = self._job(request, seen.site)
-        with leases.compiling(seen.site.device):
-            seen.built = self._build(job, job.candidate)
-            seen.built = self._with_extensions(job, job.candidate, seen.built)
-        check(seen.built)
-        with leases.working(seen.site.device):
-            program = self._verified(job, seen.built, seen, report)
+            ahead = Ahead(job.checks(), lease.pop_all(), draws=job.draws_ahead)
+        with ahead as checks:
+            with leases.compiling(seen.site.device):
+                seen.built = self._build(job, job.candidate)
+                seen.built = self._with_extensions(job, job.candidate, seen.built)
+            check(seen.built)
+            with leases.working(seen.site.device):
+                program = self._verified(job, seen.built, checks, seen, report)
         if program is not None and job.tier.is_timed and not why_untimed(job.candidate, job.site):
             self._time(job, program, seen, report)
             if job.tier is Tier.DEEP:
                 report(Progress(done=10, total=10, message="looking deeper"))
                 self._examine(job, program, seen)
 
-    def _verified(self, job: Job, built: Built, seen: Seen, report: Report) -> Program | None:
+    def _verified(self, job: Job, built: Built, checks: Iterable[Check], seen: Seen, report: Report) -> Program | None:
         """The candidate, found right; None where less was asked for or no more can be done."""
         if (job.candidate.language, job.place.kind) not in RUNNERS:
             self._stop_before_running(job)
@@ -165,6 +181,7 @@ class Judge:
         verifier = self._verifier(job, built)
         seen.shapes = verifier.verify(
             program,
+            checks if verifier.shapes is job.shapes else draw_checks(job.problem, verifier.shapes, job.task.tolerance),
             lambda done, total: report(Progress(done=1 + 2 * done / total, total=10, message="checking correctness")),
         )
         conduct = Conduct(self._bench, job.task, job.problem, job.place)

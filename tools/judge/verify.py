@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, groupby
 
 import torch
 
 from ...memory.schema import OutputError, ShapeResult, Task, Tolerance
+from .ahead import Check
 from .arena import required_bytes
 from .bench import Bench, Program
 from .cases import DECLARED
@@ -34,56 +36,66 @@ class Verifier:
     limits: CallLimits
     precision: PrecisionWatch = field(default_factory=PrecisionWatch)
 
-    def verify(self, program: Program, report: Callable[[int, int], None]) -> list[ShapeResult]:
-        """All shapes and cases.
+    def verify(
+        self, program: Program, checks: Iterable[Check], report: Callable[[int, int], None]
+    ) -> list[ShapeResult]:
+        """Go through the checks of these shapes, as `draw_checks` gives them.
 
         Args:
-            report: called with (checked, total) after each shape.
+            report: called with (checked, total) before each shape.
 
         Raises:
             CandidateFailure: at the first case that fails.
         """
-        results: dict[int, ShapeResult] = {}
         size = max(required_bytes(self.problem.signature(shape).tensors) for shape in self.shapes)
+        results = {position: ShapeResult(symbols=shape.symbols, hidden=shape.hidden, cases=0, errors=())
+                   for position, shape in enumerate(self.shapes)}  # fmt: skip
         with self.bench.seat(program, self.place, size) as seat:
-            for done, position in enumerate(self._smallest_first(), start=1):
-                shape = self.shapes[position]
-                parameters = self.problem.draw_parameters()
-                trial = Trial(seat, self.problem.signature(shape), shape, parameters, self.limits)
-                results[position] = self._check_shape(trial, shape, parameters, position)
+            for done, (position, group) in enumerate(groupby(checks, key=lambda check: check.position)):
                 report(done, len(self.shapes))
+                shape, first = self.shapes[position], next(group)
+                trial = Trial(seat, self.problem.signature(shape), shape, first.parameters, self.limits)
+                results[position] = self._check_shape(trial, shape, chain([first], group))
         return [results[position] for position in range(len(self.shapes))]
 
-    def _smallest_first(self) -> list[int]:
-        """Positions of the shapes: most wrong candidates are wrong at the cheapest one as well."""
-        sizes = [required_bytes(self.problem.signature(shape).tensors) for shape in self.shapes]
-        return sorted(range(len(sizes)), key=lambda position: sizes[position])
-
-    def _check_shape(self, trial: Trial, shape: Shape, parameters: Parameters, position: int) -> ShapeResult:
+    def _check_shape(self, trial: Trial, shape: Shape, checks: Iterable[Check]) -> ShapeResult:
         worst: dict[str, OutputError] = {}
         checked = 0
-        for case in self._cases(shape, position):
-            drawn = self.problem.draw(shape, case, parameters)
-            native = self.problem.native(shape, drawn, parameters)
-            if not _agrees(native, drawn, self.task.tolerance, case):
-                continue
-            trial.run(drawn, case)
-            for error in trial.check(drawn, case, self.task.tolerance):
+        for check in checks:
+            trial.run(check.drawn, check.case)
+            for error in trial.check(check.drawn, check.case, self.task.tolerance):
                 known = worst.get(error.output)
                 if known is None or error.tolerance_ratio > known.tolerance_ratio:
                     worst[error.output] = error
-            if case == DECLARED:
-                self.precision.see(trial.delivered, native, drawn.expected)
+            if check.case == DECLARED:
+                self.precision.see(trial.delivered, check.native, check.drawn.expected)
             checked += 1
         return ShapeResult(symbols=shape.symbols, hidden=shape.hidden, cases=checked, errors=tuple(worst.values()))
 
-    def _cases(self, shape: Shape, position: int) -> list[str]:
-        """All cases at a timed shape; at a hidden one the declared data and a rotating choice."""
-        cases = list(self.problem.cases(shape))
-        if not shape.hidden:
-            return cases
-        first = 1 + position * (HIDDEN_CASES - 1)
-        return [cases[0], *(cases[1 + (first + step) % (len(cases) - 1)] for step in range(HIDDEN_CASES - 1))]
+
+def draw_checks(problem: Problem, shapes: list[Shape], tolerance: Tolerance) -> Iterator[Check]:
+    """All cases of all shapes, the smallest shape first: most wrong candidates are wrong there as well.
+
+    Raises:
+        ConfigError: the reference fails.
+    """
+    sizes = [required_bytes(problem.signature(shape).tensors) for shape in shapes]
+    for position in sorted(range(len(sizes)), key=lambda position: sizes[position]):
+        shape, parameters = shapes[position], problem.draw_parameters()
+        for case in _cases(problem, shape, position):
+            drawn = problem.draw(shape, case, parameters)
+            native = problem.native(shape, drawn, parameters)
+            if _agrees(native, drawn, tolerance, case):
+                yield Check(position, case, parameters, drawn, native)
+
+
+def _cases(problem: Problem, shape: Shape, position: int) -> list[str]:
+    """All cases at a timed shape; at a hidden one the declared data and a rotating choice."""
+    cases = list(problem.cases(shape))
+    if not shape.hidden:
+        return cases
+    first = 1 + position * (HIDDEN_CASES - 1)
+    return [cases[0], *(cases[1 + (first + step) % (len(cases) - 1)] for step in range(HIDDEN_CASES - 1))]
 
 
 def is_sound(

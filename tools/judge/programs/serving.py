@@ -15,6 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
+from ..allocator import keep_freed_memory
 from ..worker_spec import (
     CONFIGURE,
     DELIVERED,
@@ -56,6 +57,7 @@ def run(spec: WorkerSpec, command: int, reply: int, shared: int) -> None:
     if spec.kind == "exec":
         os.closerange(3, max(command, reply, shared) + 1)
         os.execve(spec.arguments[0], spec.arguments, _environment(spec))
+    keep_freed_memory()
     program = _load(spec, shared)
     os.write(reply, READY)
     try:
