@@ -67,6 +67,13 @@ class Program:
     construction_seed: int = 0
     device_code: DeviceCode | None = None
     """cuda, triton: what the judge's launcher runs."""
+    loop: Path | None = None
+    """cpp: what answers the judge's calls in the worker; elsewhere Python does."""
+
+    @property
+    def folders(self) -> list[Path]:
+        """What a worker must read."""
+        return [path.parent for path in (self.target, self.loop) if path is not None]
 
 
 class Bench:
@@ -171,9 +178,10 @@ class Bench:
         limits = _limits_of(runner.preload, constraints, on_gpu=on_gpu)
         return WorkerSpec(
             kind=runner.kind,
-            confinement=self._confinement(runner.preload, program.scratch, limits, program.target.parent, gpu=on_gpu),
+            confinement=self._confinement(runner.preload, program.scratch, limits, *program.folders, gpu=on_gpu),
             target=str(program.target),
             entry=program.entry,
+            loop="" if program.loop is None else str(program.loop),
             threads=constraints.threads,
             cpu=cpu,
             shared_bytes=arena.size_bytes,
@@ -184,12 +192,14 @@ class Bench:
             init_inputs=json.dumps(program.init_inputs),
         )
 
-    def empty_seat(self, place: Place, size_bytes: int, *, cpu: int | None) -> Seat:
-        """A worker that runs nobody's code: what a call costs by itself."""
+    def empty_seat(self, place: Place, size_bytes: int, *, cpu: int | None, loop: Path | None = None) -> Seat:
+        """A worker that runs nobody's code, and answers as programs with this loop do: what a call costs by itself."""
         arena = place.arena(size_bytes)
         limits = Limits(EMPTY_MEMORY_BYTES, OUTPUT_LIMIT_BYTES, 1, EMPTY_TIMEOUT_S + CPU_SLACK_S)
-        confinement = self._confinement("native", self.new_scratch(), limits)
-        spec = WorkerSpec("empty", confinement, cpu=cpu, shared_bytes=arena.size_bytes)
+        confinement = self._confinement("native", self.new_scratch(), limits, *([] if loop is None else [loop.parent]))
+        spec = WorkerSpec(
+            "empty", confinement, loop="" if loop is None else str(loop), cpu=cpu, shared_bytes=arena.size_bytes
+        )
         worker = self._zygotes["native"].spawn(spec, arena.descriptor)
         worker.wait_ready(EMPTY_TIMEOUT_S)
         return Seat(worker, arena, place)

@@ -303,6 +303,7 @@ class Judge:
             init_inputs=tuple(job.problem.init_inputs),
             construction_seed=job.problem.construction_seed,
             device_code=code_to_run(built.device_code, candidate.language, job.place.kind),
+            loop=built.loop,
         )
 
 

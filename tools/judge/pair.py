@@ -12,7 +12,7 @@ from typing import Literal, Self
 
 import torch
 
-from ...memory.errors import ConfigError
+from ...memory.errors import ConfigError, HarnessError
 from ...memory.schema import Task
 from .arena import required_bytes
 from .bench import Bench, Program
@@ -24,7 +24,7 @@ from .seat import Seat
 from .trial import CallLimits, CallTime, Trial
 from .verify import is_sound
 
-Side = Literal["candidate", "baseline", "empty"]
+Side = Literal["candidate", "baseline", "empty_native", "empty_python"]
 PROGRAM_SIDES: tuple[Side, Side] = ("candidate", "baseline")
 MIN_SAMPLES = 3
 # A call that vanishes in the handshake's noise is not zero.
@@ -38,7 +38,7 @@ class PairTimes:
     candidate_s: tuple[float, ...]
     baseline_s: tuple[float, ...]
     overhead_s: float
-    """The empty call: reveal, handshake and taking the output, in the same moments as the others."""
+    """The empty call beside the candidate: reveal, handshake and taking the output, in the same moments."""
     wall_gap_s: float
     """Candidate's less baseline's time by the judge's clock, whichever clock counts; of each, its faster half."""
 
@@ -71,8 +71,8 @@ class PairPlan:
     """Whether the device's events are the clock: only where the candidate is device code alone."""
     cpu: int | None
     """The core that judge and workers share; None leaves them free."""
-    empty: Seat | None
-    """Runs nobody's code, so one serves all pairs; None by events, where each call brings its own overhead along."""
+    empties: dict[Side, Seat]
+    """Run nobody's code, so they serve all pairs; none by events, where each call brings its own overhead along."""
     deadline_s: float
     """On the monotonic clock: pairs end early after it."""
 
@@ -100,8 +100,10 @@ class Pair:
             for side in PROGRAM_SIDES:
                 self._await_ready(side)
             self._stack = stack.pop_all()
-        if self._plan.empty is not None:
-            self._sides["empty"] = self._plan.empty
+        for side in PROGRAM_SIDES:
+            empty = empty_of(self._programs[side])
+            if empty in self._plan.empties:
+                self._sides[empty] = self._plan.empties[empty]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -132,12 +134,23 @@ class Pair:
             drawn = self._plan.problem.draw(shape, DECLARED, parameters)
             rounds.append(self._round(trials, last, drawn, DECLARED))
             last = drawn
-        overhead_s = faster_half([_overhead(times) for times in rounds])
+        overhead_s = {side: self._overhead_s(side, rounds) for side in PROGRAM_SIDES}
+        candidate_s, baseline_s = (
+            tuple(_net(times[side].elapsed_s, overhead_s[side]) for times in rounds) for side in PROGRAM_SIDES
+        )
         return PairTimes(
-            candidate_s=tuple(_net(times["candidate"].elapsed_s, overhead_s) for times in rounds),
-            baseline_s=tuple(_net(times["baseline"].elapsed_s, overhead_s) for times in rounds),
-            overhead_s=overhead_s,
+            candidate_s=candidate_s,
+            baseline_s=baseline_s,
+            overhead_s=overhead_s["candidate"],
             wall_gap_s=_wall_s(rounds, "candidate") - _wall_s(rounds, "baseline"),
+        )
+
+    def _overhead_s(self, side: Side, rounds: list[dict[Side, CallTime]]) -> float:
+        """What of a side's times is nobody's work."""
+        empty = empty_of(self._programs[side])
+        by_events = [times["baseline"].overhead_s for times in rounds]
+        return faster_half(
+            [times[empty].elapsed_s if own is None else own for times, own in zip(rounds, by_events, strict=True)]
         )
 
     def _surprise(
@@ -185,6 +198,8 @@ class Pair:
     def _blame(self, side: Side, failure: CandidateFailure) -> Exception:
         if side == "baseline":
             return ConfigError(f"task {self._plan.task.name}: its baseline fails: {failure.message}")
+        if side != "candidate":
+            return HarnessError(f"the worker that computes nothing fails: {failure.message}")
         return failure
 
 
@@ -192,11 +207,10 @@ def _net(elapsed_s: float, overhead_s: float) -> float:
     return max(elapsed_s - overhead_s, SMALLEST_SHARE * elapsed_s)
 
 
-def _overhead(times: dict[Side, CallTime]) -> float:
-    """What of a round's times is nobody's work."""
-    own = times["baseline"].overhead_s
-    return times["empty"].elapsed_s if own is None else own
-
-
 def _wall_s(rounds: list[dict[Side, CallTime]], side: Side) -> float:
     return faster_half([times[side].wall_s for times in rounds])
+
+
+def empty_of(program: Program) -> Side:
+    """The side that answers as this program does, and computes nothing."""
+    return "empty_python" if program.loop is None else "empty_native"

@@ -23,7 +23,7 @@ from .cores import timing_core
 from .failure import CandidateFailure
 from .floor import Floor, below_floor, floor_of
 from .noise import AA_PAIRS, measured_noise
-from .pair import MIN_SAMPLES, Pair, PairPlan, PairTimes
+from .pair import MIN_SAMPLES, Pair, PairPlan, PairTimes, empty_of
 from .peaks import measured_peaks
 from .place import Place
 from .problem import Problem, Shape
@@ -102,7 +102,7 @@ class Timer:
             leases.timing(self.device),
             without_collection(),
             _pinned(self._cpu()),
-            self._plan(shapes, events=events) as plan,
+            self._plan(shapes, [candidate, baseline, reference], events=events) as plan,
             Series(plan, shapes, candidate, baseline) as series,
         ):
             series.run(report)
@@ -132,14 +132,18 @@ class Timer:
         return self.reference_ratios[self.task.id]
 
     @contextmanager
-    def _plan(self, shapes: list[Shape], *, events: bool) -> Iterator[PairPlan]:
+    def _plan(self, shapes: list[Shape], programs: list[Program], *, events: bool) -> Iterator[PairPlan]:
         cpu = self._cpu()
         deadline_s = time.monotonic() + TIME_LIMIT_S
         size_bytes = max(required_bytes(self.problem.signature(shape).tensors) for shape in shapes)
         with ExitStack() as stack:
-            empty = None if events else stack.enter_context(self.bench.empty_seat(self.place, size_bytes, cpu=cpu))
+            loops = {} if events else {empty_of(program): program.loop for program in programs}
+            empties = {
+                side: stack.enter_context(self.bench.empty_seat(self.place, size_bytes, cpu=cpu, loop=loop))
+                for side, loop in loops.items()
+            }
             yield PairPlan(
-                self.bench, self.task, self.problem, self.place, self.generator, events, cpu, empty, deadline_s
+                self.bench, self.task, self.problem, self.place, self.generator, events, cpu, empties, deadline_s
             )
 
     def _aa_band(self, series: Series) -> float | None:

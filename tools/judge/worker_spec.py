@@ -43,6 +43,8 @@ class WorkerSpec:
     """The library, the candidate's file or the source to compile."""
     entry: str = ""
     """cpp: the C symbol; pytorch: the class."""
+    loop: str = ""
+    """cpp, empty: the library that answers the judge; without one Python does."""
     arguments: tuple[str, ...] = ()
     """exec: the command line, its first word an absolute path; compilers of device code: their options."""
     product: str = ""

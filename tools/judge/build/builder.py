@@ -9,6 +9,7 @@ from ..bench import Bench, remove_tree
 from .built import Built, Compiler, Order
 from .cpp import CppCompiler
 from .cuda import CudaCompiler, checked
+from .native_loop import NativeLoops
 from .pytorch import PytorchCompiler
 from .triton import TritonCompiler
 
@@ -24,7 +25,7 @@ class Builder:
 
     def __post_init__(self) -> None:
         self._compilers: dict[Language, Compiler] = {
-            Language.CPP: CppCompiler(self.bench),
+            Language.CPP: CppCompiler(self.bench, NativeLoops(self.bench)),
             Language.PYTORCH: PytorchCompiler(self.bench),
             Language.CUDA: CudaCompiler(self.bench),
             Language.TRITON: TritonCompiler(self.bench),

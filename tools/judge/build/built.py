@@ -53,6 +53,8 @@ class Built:
     """triton: the virtual assembly of each module."""
     why_not_interpreted: str = ""
     """triton: why the interpreter's word on it would be worth nothing; empty where it can be trusted."""
+    loop: Path | None = None
+    """cpp: the library that answers the judge's calls in the worker."""
 
 
 class Compiler(Protocol):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ....memory.errors import UnavailableError
 from ....memory.schema import CompileReport, Language, Status
 from ..arena import TensorPlan
 from ..bench import Bench
@@ -16,6 +14,7 @@ from ..languages import BASE_COMPILER_FLAGS, CXX, FILE_NAMES
 from ..problem import Signature
 from ..worker import wait_or_timeout
 from .built import MAX_LOG_BYTES, Built, Order, is_made, shorten
+from .native_loop import NativeLoops, compiler
 
 C_TYPES = {
     "float64": "double", "float32": "float", "float16": "_Float16", "bfloat16": "uint16_t", "int64": "int64_t",
@@ -32,6 +31,7 @@ class CppCompiler:
     """g++ with the flags that the task allows."""
 
     bench: Bench
+    loops: NativeLoops
 
     def key(self, order: Order) -> Iterable[str]:
         return (c_declaration(order.task.entry, order.signature), *order.task.constraints.compiler_flags)
@@ -46,7 +46,7 @@ class CppCompiler:
         timeout_s = task.constraints.compile_timeout_s
         start = time.monotonic()
         product = kept / "candidate.so"
-        with self.bench.execute((_compiler(), *command[1:]), scratch, timeout_s, product) as worker:
+        with self.bench.execute((compiler(), *command[1:]), scratch, timeout_s, product) as worker:
             ended = wait_or_timeout(worker, timeout_s)
             log = worker.output(MAX_LOG_BYTES)
         duration_s = time.monotonic() - start
@@ -63,7 +63,7 @@ class CppCompiler:
             return Built(report, log, None, Status.TIMEOUT, f"compiling took more than {timeout_s:g} s")
         if library is None:
             return Built(report, log, None, *_compile_failure(diagnostics, ended.signal))
-        return Built(report, log, library)
+        return Built(report, log, library, loop=self.loops.loop(_argument_count(order.signature)))
 
 
 def compile_command(entry: str, flags: Sequence[str], name: str) -> tuple[str, ...]:
@@ -92,11 +92,8 @@ def _compile_failure(diagnostics: str, died_of: int | None) -> tuple[Status, str
     return Status.COMPILE_ERROR, first[:500] or "the compiler failed without a word"
 
 
-def _compiler() -> str:
-    path = shutil.which(CXX)
-    if path is None:
-        raise UnavailableError(f"cpp: {CXX} is not on PATH; install it (Debian: apt install g++)")
-    return path
+def _argument_count(signature: Signature) -> int:
+    return len(signature.tensors) + len(signature.symbols)
 
 
 def _c_type(plan: TensorPlan) -> str:

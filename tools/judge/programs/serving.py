@@ -12,6 +12,7 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
@@ -32,6 +33,15 @@ Layout = dict[str, Any]
 Call = Callable[[], tuple[float, float] | None]
 """One call; where the program times itself, (elapsed_s, overhead_s) of it."""
 
+
+@dataclass(frozen=True)
+class Answering:
+    """Calls that machine code answers by itself."""
+
+    answer: Callable[[int, int], bytes]
+    """Given the command and reply descriptors: serves calls until another word comes, which it returns."""
+
+
 MODULES = {
     "cpp": "cpp",
     "empty": "empty",
@@ -47,7 +57,7 @@ MODULES = {
 class Program(Protocol):
     """A loaded candidate."""
 
-    def configure(self, layout: Layout) -> Call:
+    def configure(self, layout: Layout) -> Call | Answering:
         """Bind the call to tensors at fixed places of the shared memory."""
         ...
 
@@ -67,17 +77,18 @@ def run(spec: WorkerSpec, command: int, reply: int, shared: int) -> None:
 
 
 def _serve(program: Program, command: int, reply: int) -> None:
-    call: Call | None = None
-    while True:
-        word = os.read(command, 1)
-        if word == GO and call is not None:
-            times = call()
-            os.write(reply, DELIVERED if times is None else DELIVERED + TIMES.pack(*times))
-        elif word == CONFIGURE:
-            call = program.configure(_read_layout(command))
-            os.write(reply, READY)
-        else:
-            return
+    word = os.read(command, 1)
+    while word == CONFIGURE:
+        call = program.configure(_read_layout(command))
+        os.write(reply, READY)
+        word = call.answer(command, reply) if isinstance(call, Answering) else _answer(call, command, reply)
+
+
+def _answer(call: Call, command: int, reply: int) -> bytes:
+    while (word := os.read(command, 1)) == GO:
+        times = call()
+        os.write(reply, DELIVERED if times is None else DELIVERED + TIMES.pack(*times))
+    return word
 
 
 def _environment(spec: WorkerSpec) -> dict[str, str]:
