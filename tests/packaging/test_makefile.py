@@ -33,7 +33,7 @@ def test_a_changed_pin_is_installed_before_the_next_run(installed: dict[str, str
     later = Path(installed["VENV"], ".installed-dev").stat().st_mtime + 10
     os.utime(installed["INPUTS"], (later, later))
     planned = _make("--dry-run", "test", **installed).stdout
-    first, then, last = (planned.index(step) for step in ("'.[torch]'", "'.[torch,dev]'", "-m pytest"))
+    first, then, last = (planned.index(step) for step in ("'.[torch]'", "'.[torch,triton,cuda,dev]'", "-m pytest"))
     assert first < then < last
     assert "npm" not in planned
 
