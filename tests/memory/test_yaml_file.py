@@ -70,3 +70,14 @@ def test_no_text_raises_anything_but_a_config_error(text: str) -> None:
         load_yaml_text(text, "f.yaml", Outer)
     except ConfigError:
         return
+
+
+def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "outer.yaml"
+    for name in ("first", "second", "first"):
+        path.write_text(f"name: {name}\n", encoding="utf-8")
+        assert load_yaml(path, Outer).name == name
+    path.write_text("nam: third\n", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="did you mean 'name'"):
+            load_yaml(path, Outer)

@@ -141,3 +141,32 @@ def test_openmp_gets_as_many_threads_as_the_task_allows(evaluate: Judgement, aff
         cpp(body, "#include <omp.h>"), Tier.VERIFY, affine.model_copy(update={"constraints": constraints})
     )
     assert evaluation.status is Status.PASSED, evaluation.message
+
+
+HEAP = """\
+import ctypes
+
+
+class Mallinfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int) for name in "arena ordblks smblks hblks hblkhd".split()] + [
+        ("others", ctypes.c_int * 5)
+    ]
+
+
+class ModelNew:
+    def __init__(self):
+        libc = ctypes.CDLL(None)
+        libc.mallinfo.restype = Mallinfo
+        libc.malloc.restype = ctypes.c_void_p
+        before = libc.mallinfo().hblks
+        if not libc.malloc(8 << 20) or libc.mallinfo().hblks != before:
+            raise RuntimeError("eight megabytes come fresh from the kernel, and go back to it when they are freed")
+
+    def __call__(self, x):
+        return x * 2 + 1
+"""
+
+
+def test_what_a_candidate_frees_it_gets_again_from_its_first_call_on(evaluate: Judgement) -> None:
+    evaluation = evaluate(pytorch(HEAP))
+    assert evaluation.status is Status.PASSED, evaluation.message

@@ -89,6 +89,18 @@ def test_a_folder_that_resists_is_removed_all_the_same(tmp_path: Path) -> None:
     assert outside.stat().st_mode & 0o777 == 0o750
 
 
+def test_a_folder_of_links_is_removed_and_nothing_that_they_lead_to(tmp_path: Path) -> None:
+    hostile, outside = tmp_path / "scratch", tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").touch()
+    hostile.mkdir()
+    (hostile / "link").symlink_to(outside)
+    (hostile / "hard").hardlink_to(outside / "file")
+    remove_tree(hostile)
+    assert not hostile.exists()
+    assert (outside / "file").exists()
+
+
 def test_a_library_full_of_padding_is_not_stored(evaluate: Judgement) -> None:
     padding = "static volatile char padding[16 << 20] = {1};"
     evaluation = evaluate(cpp("    padding[5] = 1;\n" + RIGHT, padding), Tier.COMPILE)

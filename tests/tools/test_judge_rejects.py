@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from affine_task import RIGHT, Judgement, cpp, pytorch
-from kernelguild.memory.schema import Candidate, Language, Status, Task, Tier
+from kernelguild.memory.errors import ConfigError
+from kernelguild.memory.schema import Candidate, FunctionReference, Language, Status, Task, Tier
 
 
 @pytest.mark.parametrize(
@@ -171,3 +172,24 @@ def test_a_wrong_pytorch_candidate_gets_its_status(
 def test_a_right_pytorch_candidate_passes_the_same_task(evaluate: Judgement) -> None:
     evaluation = evaluate(pytorch("class ModelNew:\n    def __call__(self, x): return 2 * x + 1\n"))
     assert evaluation.status is Status.PASSED, evaluation.message
+
+
+def test_a_candidate_that_is_wrong_everywhere_is_refused_at_the_smallest_shape(evaluate: Judgement) -> None:
+    evaluation = evaluate(cpp("    for (int64_t i = 0; i < n; ++i) y[i] = 3 * x[i] + 2;"))
+    assert evaluation.status is Status.INCORRECT_VALUES
+    assert "at hidden shape n=1," in evaluation.message
+
+
+def test_a_candidate_that_is_wrong_at_the_timed_shape_alone_is_refused_there(evaluate: Judgement) -> None:
+    evaluation = evaluate(cpp(RIGHT + "\n    if (n == 4096) y[0] += 1;"))
+    assert evaluation.status is Status.INCORRECT_VALUES
+    assert "at shape n=4096," in evaluation.message
+
+
+def test_a_reference_that_fails_is_the_tasks_fault_and_not_the_candidates(evaluate: Judgement, affine: Task) -> None:
+    assert isinstance(affine.reference, FunctionReference)
+    source = "def affine(x):\n    return 2 * x + 1 if x.numel() == 4096 else x.no_such_method()\n"
+    failing = affine.model_copy(update={"reference": affine.reference.model_copy(update={"source": source})})
+    with pytest.raises(ConfigError, match="no_such_method"):
+        evaluate(cpp(RIGHT), task=failing)
+    assert evaluate(cpp("    y[0] = 1"), task=failing).status is Status.COMPILE_ERROR
