@@ -123,7 +123,7 @@ class Timer:
             aa_band=aa_band,
             conditions=self.place.conditions(),
         )
-        return Timed(timing, per_shape, (*findings, *disagreements(shapes, series.pairs)))
+        return Timed(timing, per_shape, (*findings, *(disagreements(shapes, series.pairs) if events else ())))
 
     def _reference_ratio(self, series: Series, reference: Program) -> float:
         if self.task.id not in self.reference_ratios:
