@@ -95,7 +95,7 @@ class Pair:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             # Side by side, and in the end too: what a worker waits for, and what the kernel does for it, takes longest.
-            for side in PROGRAM_SIDES:
+            for side in self._any_order():
                 self._sides[side] = stack.enter_context(self._start(side))
             for side in PROGRAM_SIDES:
                 self._await_ready(side)
@@ -105,6 +105,11 @@ class Pair:
             if empty in self._plan.empties:
                 self._sides[empty] = self._plan.empties[empty]
         return self
+
+    def _any_order(self) -> list[Side]:
+        """The kernel hands out the same memory again and again: who always came first would keep its luck with it."""
+        order = torch.randperm(len(PROGRAM_SIDES), generator=self._plan.generator).tolist()
+        return [PROGRAM_SIDES[place] for place in order]
 
     def __exit__(self, *_: object) -> None:
         for side in PROGRAM_SIDES:
