@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from .errors import ExpressionError
+from .python_syntax import parse_expression
 
 MAX_EXPRESSION_CHARS = 300
 MAX_MAGNITUDE = 2**62
@@ -90,7 +91,7 @@ def parse(text: str | int) -> Expression:
     if len(source) > MAX_EXPRESSION_CHARS:
         raise ExpressionError(f"an expression may have {MAX_EXPRESSION_CHARS} characters, this one has {len(source)}")
     try:
-        tree = ast.parse(source, mode="eval").body
+        tree = parse_expression(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise ExpressionError(f"{source!r} is not an expression (allowed: {ALLOWED})") from None
     symbols: set[str] = set()

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ..memory.errors import ConfigError, ExpressionError, InputError, NotFoundError
 from ..memory.expressions import parse, resolve
+from ..memory.python_syntax import parse_module
 from ..memory.schema import (
     DTYPE_BYTES,
     Candidate,
@@ -205,7 +206,7 @@ def _line(path: Path, key: str) -> int:
 
 def _defined_names(source: str, name: str) -> set[str]:
     try:
-        tree = ast.parse(source)
+        tree = parse_module(source)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", 1) or 1
         raise ConfigError(f"{name}:{line}: not valid Python: {getattr(error, 'msg', error)}") from None

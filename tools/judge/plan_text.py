@@ -6,6 +6,7 @@ import ast
 import re
 
 from ...memory.errors import ConfigError
+from ...memory.python_syntax import parse_module
 from ...memory.schema import Language, LaunchPlan, Record
 from ...memory.yaml_file import load_yaml_text
 from .languages import FILE_NAMES
@@ -61,7 +62,7 @@ def _from_docstring(source: str) -> str | None:
     if KEY not in source:
         return None
     try:
-        body = ast.parse(source).body
+        body = parse_module(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     first = body[0] if body else None

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ....memory.python_syntax import parse_module
 from ....memory.schema import CompileReport, Language, Status
 from ..bench import Bench
 from ..failure import clean
@@ -44,7 +45,7 @@ class PytorchCompiler:
 def syntax_problem(source: str, name: str, needed_class: str | None = None) -> str:
     """What keeps a Python file from being loaded, as a compiler would say it; empty where nothing does."""
     try:
-        tree = ast.parse(source, filename=name)
+        tree = parse_module(source, name)
     except SyntaxError as error:
         line = (error.text or "").rstrip()[:MAX_LINE_CHARS]
         return f"{name}:{error.lineno}:{error.offset}: error: {error.msg}\n    {line}"
