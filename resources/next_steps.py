@@ -18,7 +18,8 @@ from ..memory.schema import (
     Verdict,
 )
 
-_GCC_ERROR_LINE = re.compile(r"^[^\s:]+:(\d+)(?::\d+)?: (?:fatal )?error:", re.MULTILINE)
+# g++ and Triton write file:line:column, NVRTC file(line).
+_ERROR_LINE = re.compile(r"^[^\s:(]+[:(](\d+)(?::\d+|\))?: (?:fatal )?error:", re.MULTILINE)
 _PYTHON_ERROR_LINE = re.compile(r'^\s*File "[^"]*", line (\d+)', re.MULTILINE)
 
 _SIGNATURE_MATTERS = frozenset({Status.COMPILE_ERROR, Status.INCORRECT_SHAPE, Status.INCORRECT_DTYPE})
@@ -65,6 +66,8 @@ def _tool(tier: Tier) -> str:
 
 def _after_passed(evaluation: Evaluation, language: Language) -> str:
     if evaluation.tier is Tier.COMPILE:
+        if language is Language.CUDA and evaluation.device.kind == "cpu":
+            return "It compiles. This host has no GPU to run it: call verify and profile on one that has."
         return "It compiles. Call verify with the same source and task to check that it is right."
     on_gpu = evaluation.device.kind == "cuda"
     if language is Language.TRITON and not on_gpu:
@@ -122,7 +125,7 @@ def _cure(evaluation: Evaluation) -> str:
 
 def _fix_line(report: CompileReport | None) -> str:
     diagnostics = report.diagnostics if report else ""
-    found = _GCC_ERROR_LINE.search(diagnostics)
+    found = _ERROR_LINE.search(diagnostics)
     # A traceback names the innermost frame last, a compiler its first error first.
     python_lines = _PYTHON_ERROR_LINE.findall(diagnostics)
     line = found.group(1) if found else (python_lines[-1] if python_lines else None)

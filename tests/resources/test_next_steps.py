@@ -7,6 +7,7 @@ import math
 import pytest
 
 from kernelguild.memory.schema import (
+    CompileReport,
     Device,
     Evaluation,
     Language,
@@ -70,3 +71,32 @@ def test_a_value_that_is_not_finite_is_explained(value: float, hinted: bool) -> 
     shape = ShapeResult(symbols={"n": 8}, hidden=False, cases=1, failed_case="large", errors=(error,))
     said = judged(Status.INCORRECT_VALUES, UnavailableTiming(reason="wrong"), Verdict.NONE, shape)
     assert ("an intermediate overflowed" in said) is hinted
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "candidate.cpp:7:13: error: expected ';'",
+        'candidate.cu(7): error: identifier "INFINTY" is undefined',
+        "candidate.cu:7: error: kernelguild.steps.0.gird: unknown key",
+    ],
+)
+def test_the_line_of_each_compilers_first_error_is_named(line: str) -> None:
+    report = CompileReport(ok=False, command="", diagnostics=f"{line}\n   7 | x\n", duration_s=0)
+    evaluation = Evaluation(
+        id="1" * 32,
+        candidate_id="2" * 32,
+        task_id="3" * 32,
+        task_name="softmax",
+        device=DEVICE,
+        judge_version="1",
+        tier=Tier.COMPILE,
+        status=Status.COMPILE_ERROR,
+        message="",
+        compile=report,
+        timing=UnavailableTiming(reason="it does not compile"),
+        verdict=Verdict.NONE,
+        created_at_s=1.0,
+        duration_s=1.0,
+    )
+    assert next_steps(evaluation, Language.CUDA)[0].startswith("Fix line 7 of the source")

@@ -26,6 +26,7 @@ from .deep.examination import Examined
 from .device import Site
 from .failure import CandidateFailure, clean
 from .interpreted import right_message
+from .languages import RUNNERS
 from .request import EvaluationRequest, Judged
 from .statistics import Ratio, verdict_of
 from .version import JUDGE_VERSION
@@ -113,7 +114,8 @@ def _noticed(seen: Seen, failure: CandidateFailure | None) -> tuple[Finding, ...
 def _praise(request: EvaluationRequest, seen: Seen, timing: MeasuredTiming | None) -> str:
     if timing is None:
         if request.tier is Tier.COMPILE:
-            return "it compiles and loads"
+            runs = (request.candidate.language, seen.site.device.kind) in RUNNERS
+            return "it compiles and loads" if runs else "it compiles; this host has no GPU to load it"
         return right_message(request.candidate.language, seen.site.device.kind, seen.shapes)
     if seen.suspicions:
         return f"every output is right, but the time is not to be believed: {seen.suspicions[0].evidence}"

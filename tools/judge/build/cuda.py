@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import importlib.util
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -25,6 +26,7 @@ from .built import MAX_LOG_BYTES, Built, Order, is_made, shorten
 from .ptxas import resources
 
 PRELUDE_NAME = "kernelguild_prelude.h"
+WHERE = re.compile(r"^(\S+:\d+:) (?!error: )", re.MULTILINE)
 PRODUCT_NAME = "product.json"
 BASE_OPTIONS = ("-std=c++17", "-lineinfo", "--ptxas-options=-v", f"-include={PRELUDE_NAME}")
 
@@ -96,6 +98,7 @@ def checked(built: Built, order: Order) -> Built:
 
 def plan_failure(message: str, command: str, duration_s: float) -> Built:
     """A launch plan that does not fit is a compile error like any other."""
+    message = WHERE.sub(r"\1 error: ", message)
     report = CompileReport(ok=False, command=command, diagnostics=message, duration_s=duration_s)
     return Built(report, message.encode(), None, Status.COMPILE_ERROR, message.splitlines()[0][:500])
 
